@@ -1,0 +1,1 @@
+"""One benchmark a file, each defining `CASE` (see `benchmarks.case`)."""

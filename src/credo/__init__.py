@@ -1,0 +1,62 @@
+"""Credo: Bayesian machine learning, from data to belief to decision.
+
+Every public name is reachable as ``credo.NAME`` and is imported when first used, so that ``import credo`` costs
+next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from credo._version import __version__
+
+#: module → the public names it defines
+_MODULES: dict[str, tuple[str, ...]] = {
+    "credo.distributions": (
+        "Normal", "StudentT", "Laplace", "Logistic", "Cauchy", "Uniform", "Flat",
+        "Gamma", "InverseGamma", "Exponential", "LogNormal", "HalfNormal", "HalfCauchy", "Pareto", "Lomax", "Beta",
+        "Bernoulli", "Binomial", "Geometric", "NegativeBinomial", "Poisson", "BetaBinomial", "BetaNegativeBinomial",
+        "Categorical",
+        "MultivariateNormal", "MultivariateStudentT", "Dirichlet", "Multinomial", "DirichletMultinomial",
+        "Wishart", "InverseWishart", "NormalInverseGamma", "NormalInverseWishart", "Mixture", "Truncated",
+        "ConjugateModel", "kl",
+    ),
+    "credo.models.linear": ("LinearRegression",),
+    "credo.models.glm": ("LogisticRegression",),
+    "credo.saving": ("save", "load"),
+    "credo.decisions": ("decide", "expected_loss", "value_of_information", "coverage_risk", "CostSensitive"),
+}  # fmt: skip
+
+#: public submodules, imported when first used
+_SUBMODULES = {
+    "noise": "credo.distributions.noise",
+    "losses": "credo.decisions.losses",
+    "features": "credo.tables.features",
+    "blocks": "credo.blocks",
+    "tables": "credo.tables",
+    "saving": "credo.saving",
+    "diagnostics": "credo.diagnostics",
+    "prediction": "credo.prediction",
+    "decisions": "credo.decisions",
+    "errors": "credo.errors",
+}
+
+_NAMES = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = ["__version__", *_NAMES, *_SUBMODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        value = importlib.import_module(_SUBMODULES[name])
+    elif name in _NAMES:
+        value = getattr(importlib.import_module(_NAMES[name]), name)
+    else:
+        raise AttributeError(f"module 'credo' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,11 @@
+"""The command line: one file a command; they compute nothing.
+
+`main`      the application, and what becomes of errors, warnings and interrupts
+`fit`, `predict`, `show`, `compare`  the commands
+`options`   options that several commands share
+`terminal`  what is said, and where: text or one JSON document, progress, warnings
+`choosing`  candidates compared, one chosen or all averaged
+`losses`    `--loss linear:over=1,under=9` → a loss
+`rows`      predicted rows → CSV, Parquet, JSON lines, whole or not at all
+`text`      numbers, lists and beliefs as terminal tables
+"""

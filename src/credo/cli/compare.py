@@ -1,0 +1,41 @@
+"""`credo compare DATA --target COLUMN`: the comparison of candidates alone."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from credo.cli.options import (
+    DataArgument, DropOption, GroupOption, Reading, Seed, TargetOption, TaskOption, TimeOption, with_reading, with_terminal,
+)  # fmt: skip
+from credo.cli.terminal import Terminal
+
+__all__ = ["compare"]
+
+
+@with_terminal
+@with_reading()
+def compare(
+    context: typer.Context,
+    data: DataArgument,
+    target: TargetOption,
+    reading: Reading,
+    terminal: Terminal,
+    task: TaskOption = None,
+    drop: DropOption = None,
+    group: GroupOption = None,
+    time: TimeOption = None,
+    seed: Seed = 0,
+) -> None:
+    """Compare models on rows they have not seen: log scores, their differences, and what these are sure to."""
+    from credo.cli.choosing import compared, comparison_record, prepared
+    from credo.cli.text import bullets, comparison_table
+
+    job = prepared(data, target, reading, terminal, task=task, drop=tuple(drop or ()), group=group, time=time)
+    comparison, complete, notes = compared(job, terminal, seed)
+    record = comparison_record(comparison)
+    about = {"data": job.table.name, "target": job.target, "task": job.task, "rows": job.rows_read, "sampled": not complete}
+    terminal.document({**about, **record, "warnings": terminal.warned})
+    terminal.say(f"{data}: {job.target!r} by {job.task}.", *bullets([*job.notes, *notes]))
+    terminal.say(*comparison_table(record))

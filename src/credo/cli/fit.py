@@ -1,0 +1,85 @@
+"""`credo fit DATA --target COLUMN`: candidates weighed, the best kept, its beliefs told, the model written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from credo.cli.options import (
+    DataArgument, DropOption, GroupOption, Reading, Seed, TargetOption, TaskOption, TimeOption, with_reading, with_terminal,
+)  # fmt: skip
+from credo.cli.terminal import Terminal
+
+__all__ = ["fit"]
+
+
+@with_terminal
+@with_reading()
+def fit(
+    context: typer.Context,
+    data: DataArgument,
+    target: TargetOption,
+    reading: Reading,
+    terminal: Terminal,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model; by default DATA's name with .credo.")
+    ] = None,
+    task: TaskOption = None,
+    average: Annotated[bool, typer.Option("--average", help="Average the candidates instead of keeping the best.")] = False,
+    drop: DropOption = None,
+    group: GroupOption = None,
+    time: TimeOption = None,
+    seed: Seed = 0,
+) -> None:
+    """Fit models to a table, keep the best, say what it believes, and write it to a file."""
+    from credo.cli.choosing import fitted, prepared
+    from credo.cli.model import belief, outlook
+    from credo.cli.text import bullets
+    from credo.saving import save
+
+    path = checked_output(output or default_output(data), data)
+    job = prepared(data, target, reading, terminal, task=task, drop=tuple(drop or ()), group=group, time=time)
+    model, comparison = fitted(job, terminal, average=average, seed=seed)
+    with terminal.step(f"Writing {path}"):
+        save(model, path, about={"target": model.target, "task": model.task, "rows": model.provenance.rows})
+    summary = model.summary()
+    # What was warned of need not be noted again.
+    noted = [each for each in summary["warnings"] if not any(each in said for said in terminal.warned)]
+    terminal.document({**summary, "warnings": [*terminal.warned, *noted], "output": str(path)})
+    summary["warnings"] = noted
+    terminal.say(headline(job, model), *bullets(model.decisions))
+    terminal.say(*comparison, *belief(model, summary, most=20))
+    terminal.say(f"Wrote {path}.", *outlook(model, path))
+
+
+def default_output(data: str) -> Path:
+    """houses.csv → houses.credo, in the current folder."""
+    if data == "-":
+        return Path("model.credo")
+    name = Path(data).name.removesuffix(".gz")
+    return Path(name).with_suffix(".credo") if Path(name).stem else Path("model.credo")
+
+
+def checked_output(path: Path, data: str) -> Path:
+    """A path that may be written, or an error before the work rather than after it."""
+    from credo.cli.rows import check_writable
+    from credo.errors import ParameterError
+    from credo.saving import is_credo_file
+
+    check_writable(path, (data,))
+    if path.exists() and path.stat().st_size and not is_credo_file(path):
+        raise ParameterError(
+            "", "--output", "a new file or a Credo model to replace", str(path), "That file is something else."
+        )
+    return path
+
+
+def headline(job: Any, model: Any) -> str:
+    from credo.cli.text import count
+
+    return (
+        f"{job.table.name}: {count(job.rows_read, 'row')}, {count(len(job.table.columns), 'column')}; "
+        f"{model.target!r} from {count(len(model.inputs), 'column')} ({count(model.encoder.n_features, 'feature')})."
+    )

@@ -1,0 +1,120 @@
+"""Losses as they are written on a command line: `linear:over=1,under=9`, a table of costs, a price of rejection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from credo.errors import DataError, ParameterError
+
+__all__ = ["chosen_loss", "loss_of"]
+
+#: name → (parameters in order, an example)
+_KNOWN: dict[str, tuple[tuple[str, ...], str]] = {
+    "square": ((), "square"),
+    "absolute": ((), "absolute"),
+    "pinball": (("q",), "pinball:0.9"),
+    "linear": (("over", "under"), "linear:over=1,under=9"),
+    "linex": (("a",), "linex:0.5"),
+    "zero-one": ((), "zero-one"),
+}
+REJECTED = "(reject)"
+
+
+def chosen_loss(loss: str | None, costs: str | None, reject: float | None, model: Any) -> Any:
+    """The loss that the options state, None when they state none.
+
+    Raises
+    ------
+    ParameterError : two of them, a name or number that is not one, or a loss that does not fit the target.
+    """
+    stated = [name for name, value in (("--loss", loss), ("--costs", costs), ("--reject", reject)) if value is not None]
+    if len(stated) > 1:
+        raise ParameterError("", stated[1], f"given without {stated[0]}", (loss, costs, reject), "One loss decides.")
+    if not stated:
+        return None
+    about_classes = costs is not None or reject is not None or loss == "zero-one"
+    if about_classes != bool(model.labels):
+        wanted = "--costs, --reject or --loss zero-one" if model.labels else "square, absolute, linear, pinball, linex"
+        raise ParameterError(
+            "", stated[0], f"a loss of {'classes' if model.labels else 'numbers'}", loss or costs or reject,
+            f"{model.target!r} is {'a class' if model.labels else 'a number'}: use {wanted}.",
+        )  # fmt: skip
+    if costs is not None:
+        return costs_of(costs, model.labels)
+    if reject is not None:
+        return rejection(reject)
+    assert loss is not None
+    return loss_of(loss)
+
+
+def rejection(price: float) -> Any:
+    from credo.decisions.losses import Reject
+
+    if not 0.0 <= price <= 1.0:
+        raise ParameterError("", "--reject", "a cost between 0 and 1", price)
+    return Reject(price, label=REJECTED)
+
+
+def loss_of(text: str) -> Any:
+    """The loss that `name`, `name:value` or `name:key=value,…` states.
+
+    >>> loss_of("linear:over=1,under=9")
+    Linear(over=1.0, under=9.0)
+    >>> loss_of("pinball:0.9")
+    Pinball(q=0.9)
+    """
+    from credo.decisions import losses
+
+    name, _, rest = text.strip().partition(":")
+    if name.lower() not in _KNOWN:
+        examples = ", ".join(example for _, example in _KNOWN.values())
+        raise ParameterError("", "--loss", "a known loss", text, f"Such as {examples}.")
+    names, example = _KNOWN[name.lower()]
+    classes: dict[str, Callable[..., Any]] = {
+        "square": losses.Square, "absolute": losses.Absolute, "pinball": losses.Pinball, "linear": losses.Linear,
+        "linex": losses.Linex, "zero-one": losses.ZeroOne,
+    }  # fmt: skip
+    return classes[name.lower()](**_parameters(text, rest, names, example))
+
+
+def _parameters(text: str, rest: str, names: tuple[str, ...], example: str) -> dict[str, float]:
+    values: dict[str, float] = {}
+    for position, part in enumerate(filter(None, rest.split(","))):
+        key, equals, number = part.partition("=")
+        if not equals:
+            key, number = (names[position] if position < len(names) else "?"), part
+        try:
+            values[key.strip()] = float(number)
+        except ValueError:
+            values["?"] = float("nan")
+    if set(values) != set(names):
+        raise ParameterError("", "--loss", f"written as {example}", text)
+    return values
+
+
+def costs_of(path: str, labels: tuple[str, ...]) -> Any:
+    """The cost matrix in a file: a row an action (named in the first column), a column a class.
+
+    Raises
+    ------
+    DataError : a class without a column, or cells that are no numbers.
+    """
+    from credo.decisions.losses import CostMatrix
+    from credo.tables import open_table
+
+    table = open_table(path)
+    first = table.columns[0]
+    absent = [label for label in labels if label not in table.columns[1:]]
+    if absent:
+        raise DataError(
+            f"{path} has no column for the class {absent[0]!r}; it has {', '.join(map(repr, table.columns[1:]))}.",
+            columns=absent,
+            value=absent[0],
+            remedy="A row is an action, named in the first column; a column is a class, and a cell what the action costs.",
+        )
+    types = {first: "category", **dict.fromkeys(labels, "number")}
+    frame = table.with_schema(table.schema.with_types(types)).read()
+    if (empty := [label for label in labels if frame[label].null_count()]) or frame[first].null_count():
+        raise DataError(f"{path} has empty cells in column {(empty or [first])[0]!r}.", columns=empty or [first])
+    return CostMatrix(frame.select(labels).to_numpy(), actions=frame[first].to_list(), states=list(labels))

@@ -1,0 +1,139 @@
+"""The application, and what becomes of errors, warnings and interrupts."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import typer
+
+from credo._version import __version__
+from credo.cli.compare import compare
+from credo.cli.fit import fit
+from credo.cli.predict import predict
+from credo.cli.show import show
+from credo.errors import CredoError, CredoWarning
+
+__all__ = ["app", "main", "run"]
+
+# Exit codes: 0 done, 1 the data or the system say no, 2 the command is not one; as a shell has them, 128 + the signal.
+FAILED, USAGE, INTERRUPTED, BROKEN_PIPE, TERMINATED = 1, 2, 130, 141, 143
+
+app = typer.Typer(
+    name="credo",
+    help="From data to belief to decision.",
+    epilog="A first try: credo fit DATA --target COLUMN",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help is there in half the time
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command(short_help="Fit models to a table and keep the best.")(fit)
+app.command(short_help="Predict rows, with intervals; decide by a loss.")(predict)
+app.command(short_help="What a table holds, or what a model believes.")(show)
+app.command(short_help="Compare models on rows they have not seen.")(compare)
+
+
+@app.callback(invoke_without_command=True)
+def credo(
+    context: typer.Context, version: bool = typer.Option(False, "--version", help="Say which version this is, and exit.")
+) -> None:
+    """From data to belief to decision: fit models to a table, predict with them, and act on what they say."""
+    if version:
+        print(f"credo {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def run() -> NoReturn:
+    """The entry point `credo`."""
+    signal.signal(signal.SIGTERM, _terminated)
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code; nothing but an exit by signal is raised."""
+    arguments = list(arguments)
+    try:
+        with warnings.catch_warnings():
+            # Credo's warnings are for the user (`Terminal` tells them); those of libraries are for developers.
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", CredoWarning)
+            code = _guarded(lambda: _invoke(arguments))
+            sys.stdout.flush()
+            return code
+    except BrokenPipeError:
+        # Whoever read the output has left. Python would complain again when it closes stdout, so that goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _invoke(arguments: list[str]) -> None:
+    command = typer.main.get_command(app)
+    # What `command.main` does, without its way of printing errors.
+    with command.make_context("credo", arguments, obj=shlex.join(["credo", *arguments])) as context:
+        command.invoke(context)
+
+
+def _guarded(work: Callable[[], None]) -> int:
+    try:
+        work()
+        return 0
+    except BrokenPipeError:
+        raise
+    except KeyboardInterrupt:
+        print("\ninterrupted: nothing was written.", file=sys.stderr)
+        return INTERRUPTED
+    except MemoryError:
+        return _fail("there is not enough memory for this. Use fewer columns (--drop), or a machine with more of it.")
+    except Exception as error:
+        if os.environ.get("CREDO_DEBUG") == "1" and not _is_exit(error):
+            raise
+        return _explained(error)
+
+
+def _explained(error: Any) -> int:
+    """The exit code of an error, which is told in one line."""
+    if _is_exit(error):
+        return int(error.exit_code)
+    if hasattr(error, "format_message"):  # a usage error of typer's (of click's, in older versions)
+        context = getattr(error, "ctx", None)
+        help_at = f" Try: {context.command_path} --help" if context is not None else ""
+        _fail(f"{error.format_message()}{help_at}")
+        return int(getattr(error, "exit_code", USAGE))
+    if isinstance(error, (CredoError, OSError)):
+        return _fail(str(error))
+    return _fail(
+        f"Credo failed in a way that it should not ({type(error).__name__}). Please report it with {_traceback_file(error)}, "
+        "which holds the details."
+    )
+
+
+def _is_exit(error: Any) -> bool:
+    return isinstance(error, typer.Exit)
+
+
+def _fail(message: str) -> int:
+    print("error:", " ".join(message.split()), file=sys.stderr)
+    return FAILED
+
+
+def _traceback_file(error: BaseException) -> str:
+    handle, path = tempfile.mkstemp(prefix="credo-error-", suffix=".txt")
+    with open(handle, "w", encoding="utf-8") as file:
+        file.write(f"credo {__version__}\n{shlex.join(sys.argv)}\n\n")
+        traceback.print_exception(error, file=file)
+    return path
+
+
+def _terminated(number: int, frame: Any) -> NoReturn:
+    # As an exception, so that temporary files are removed on the way out.
+    raise SystemExit(TERMINATED)

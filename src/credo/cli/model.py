@@ -1,0 +1,77 @@
+"""A saved model in words: reading it, where it comes from, what it believes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from credo.errors import FileFormatError
+
+__all__ = ["load_model", "origin", "belief", "outlook"]
+
+
+def load_model(path: str) -> Any:
+    """The `TableModel` in a file.
+
+    Raises
+    ------
+    FileFormatError : not a Credo file, or one that holds something else.
+    """
+    from credo.models.tabular import TableModel
+    from credo.saving import is_credo_file, load
+
+    model = load(path)
+    if not isinstance(model, TableModel):
+        raise FileFormatError(
+            f"{path} holds a {type(model).__name__}, not a model of a table.",
+            value=path,
+            remedy="Open it in Python with credo.load; `credo fit` writes models of tables.",
+        )
+    assert is_credo_file(path)
+    return model
+
+
+def origin(model: Any) -> list[str]:
+    """What the model predicts from what, and where it comes from."""
+    from credo.cli.text import bullets, count
+
+    from_ = model.provenance
+    what = f"{len(model.labels)} classes" if model.labels else "a number"
+    lines = [
+        f"A model of {model.target!r} ({what}), fitted to {count(from_.rows, 'row')} of {from_.data}, "
+        f"{count(len(model.inputs), 'column')} as {count(model.encoder.n_features, 'feature')}.",
+        f"Made by Credo {from_.version}: {from_.command}" if from_.command else f"Made by Credo {from_.version}.",
+    ]
+    return [*lines, "Decided:", *bullets(model.decisions, most=60)]
+
+
+def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
+    """Coefficients, noise, certificate, in lines and tables. `most` rows at most."""
+    from credo.cli.text import belief_table, number
+
+    lines: list[Any] = [f"What it believes (model {model.name!r}, inference {summary['inference']}):"]
+    if model.weights:
+        lines += [f"  {weight:.3f}  {name}" for name, weight in model.weights.items() if weight >= 0.0005]
+    rows = model.coefficients(summary["interval"])
+    if rows:
+        table, left_out = belief_table(rows, summary["interval"], most)
+        lines.append(table)
+        if left_out:
+            lines.append(f"  … and {left_out} coefficients nearer to zero; credo show has them all.")
+    if len(model.labels) == 2:
+        lines.append(f"Coefficients are of the log-odds of {model.target} = {model.labels[1]}.")
+    elif model.labels:
+        lines.append("Coefficients are of log-probabilities, up to a constant that all classes share.")
+    if summary["noise_scale"] is not None:
+        lines.append(f"Noise: outcomes scatter around the line with sd {number(summary['noise_scale'])}.")
+    certificate = ", ".join(f"{name} {number(value)}" for name, value in summary["certificate"].items())
+    if certificate:
+        lines.append(f"Certificate: {certificate}.")
+    return lines + [f"Note: {sentence}" for sentence in summary["warnings"]]
+
+
+def outlook(model: Any, path: Any) -> list[str]:
+    """What to try next."""
+    new = "NEW.csv"
+    lines = [f"  credo predict {path} {new} --interval 0.9"]
+    lines.append(f"  credo predict {path} {new} --reject 0.1" if model.labels else f"  credo predict {path} {new} --loss linear:over=1,under=9")
+    return ["Try next:", *lines, f"  credo show {path}"]

@@ -1,0 +1,67 @@
+"""Diagnostics: arrays (or a predictive's methods) in, records out. What is below inference knows no model.
+
+Predictions against outcomes
+`scores`       log score and CRPS row by row; paired differences with standard errors
+`brier`        Brier score with its decomposition; reliability curves
+`calibration`  PIT, coverage, sharpness
+`envelope`     the simultaneous band of a uniform sample's empirical cdf
+
+Inference against itself
+`psis`         Pareto-smoothed importance weights and k̂
+`mcmc`         R̂, ESS, MCSE, HDI, BFMI, and one verdict
+`sensitivity`  power-scaling of prior and likelihood
+`sbc`          simulation-based calibration
+`geweke`       the joint-distribution test of a kernel
+
+What they stand on
+`views`        predictives, families and draws seen alike
+`labels`       class labels and their positions
+`quadrature`   expectations from a cdf and its quantiles
+`binomial`     the binomial's cdf and quantiles
+"""
+
+from credo.diagnostics.brier import Brier, Reliability, brier, reliability
+from credo.diagnostics.calibration import PIT, Coverage, Sharpness, coverage, pit, sharpness
+from credo.diagnostics.envelope import Envelope, uniform_envelope
+from credo.diagnostics.geweke import JointTest, geweke_joint_test
+from credo.diagnostics.mcmc import Convergence, autocorrelation, bfmi, check_convergence, ess, hdi, mcse, rhat
+from credo.diagnostics.psis import PSIS, psis
+from credo.diagnostics.sbc import Calibration, rank_calibration, simulation_based_calibration
+from credo.diagnostics.scores import ScoreDifference, crps, log_score, score_differences
+from credo.diagnostics.sensitivity import Sensitivity, power_scaling_sensitivity
+
+__all__ = [
+    "log_score",
+    "crps",
+    "score_differences",
+    "ScoreDifference",
+    "brier",
+    "Brier",
+    "reliability",
+    "Reliability",
+    "pit",
+    "PIT",
+    "coverage",
+    "Coverage",
+    "sharpness",
+    "Sharpness",
+    "uniform_envelope",
+    "Envelope",
+    "psis",
+    "PSIS",
+    "rhat",
+    "ess",
+    "mcse",
+    "hdi",
+    "autocorrelation",
+    "bfmi",
+    "check_convergence",
+    "Convergence",
+    "power_scaling_sensitivity",
+    "Sensitivity",
+    "simulation_based_calibration",
+    "rank_calibration",
+    "Calibration",
+    "geweke_joint_test",
+    "JointTest",
+]

@@ -1,0 +1,15 @@
+"""Exact linear-Gaussian inference, shared by everything Gaussian.
+
+`statistics`       mergeable moments or factors of [X y]
+`spectrum`         the likelihood in rotated coordinates: primal, dual, flat or proper priors alike
+`linear_gaussian`  closed forms, and quadrature or maximisation over the one hyperparameter left
+`belief`           the result: means and variances of coefficients and of f(x)
+`posterior`        the Posterior record over it
+"""
+
+from credo.inference.exact.belief import LinearBelief
+from credo.inference.exact.posterior import LinearPosterior
+from credo.inference.exact.spectrum import Spectrum, Whitening
+from credo.inference.exact.statistics import RegressionStatistics
+
+__all__ = ["LinearBelief", "LinearPosterior", "Spectrum", "Whitening", "RegressionStatistics"]

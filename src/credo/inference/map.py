@@ -1,0 +1,284 @@
+"""Maximum a posteriori: the mode of a target, on any support, from several starts.
+
+Jacobian policy: the search runs on ℝᵏ through `transforms`, but maximises the density *as stated* on the support,
+without the Jacobian; the mode is then the same whatever the transform. With `jacobian=True` it is the mode of the
+transformed density, which is what a Normal approximation on ℝᵏ needs. Neither is invariant to how the model is written,
+and in many dimensions neither need be typical of the posterior.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.optimize
+
+from credo.errors import ConvergenceWarning, NumericalError, ParameterError, UnavailableError
+from credo.inference.mcmc.starts import starting_positions
+from credo.inference.result import Result
+from credo.inference.target import Target
+from credo.inference.transforms import Bijection, unconstrained
+from credo.numerics.random import as_generator
+
+__all__ = ["Mode", "maximise", "negative_hessian"]
+
+
+@dataclass(frozen=True, eq=False)
+class Mode:
+    """A posterior mode: a point, with the curvature there.
+
+    values : name → (*shape). log_density : at the mode. free : (k,), the mode on the transformed line.
+    hessian : (k, k), −∂²log p/∂z² there: the precision of the Normal with the same curvature.
+    modes : the distinct local modes (log density, flat position) that the starts led to, best first.
+    """
+
+    values: dict[str, np.ndarray]
+    log_density: float
+    free: np.ndarray
+    hessian: np.ndarray
+    result: Result
+    modes: tuple[tuple[float, np.ndarray], ...] = ()
+    target: Target | None = field(default=None, repr=False)
+
+    inference = "map"
+
+    @property
+    def mode(self) -> Any:
+        """The point: an array if there is one variable, else a dict by name."""
+        return self.values if len(self.values) > 1 else next(iter(self.values.values()))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """The point as a single draw, (1, *shape)."""
+        if name not in self.values:
+            raise ParameterError("Mode", "name", f"one of {', '.join(self.values)}", name)
+        return self.values[name][None]
+
+    def log_prob(self, theta: Any) -> Any:
+        """Joint log density up to a constant at flat positions (..., dim)."""
+        if self.target is None:
+            raise UnavailableError("This mode came without its density, so log_prob is unknown.")
+        x = np.asarray(theta, dtype=np.float64)
+        return self.target.evaluate_rows(x.reshape(-1, self.target.dim))[0].reshape(x.shape[:-1])
+
+    def summary(self) -> dict[str, np.ndarray]:
+        return dict(self.values)
+
+    def _refuse(self, what: str) -> Any:
+        raise UnavailableError(
+            f"A MAP point has no {what}.",
+            remedy='Use .mode for the point, or inference="laplace" or "nuts" for a posterior.',
+        )
+
+    @property
+    def mean(self) -> Any:
+        return self._refuse("mean")
+
+    @property
+    def sd(self) -> Any:
+        return self._refuse("sd")
+
+    def quantile(self, q: Any) -> Any:
+        return self._refuse("quantiles")
+
+    def interval(self, mass: float = 0.9) -> Any:
+        return self._refuse("interval")
+
+    def sample(self, n: int, rng: Any = None) -> Any:
+        return self._refuse("draws")
+
+
+class Ascent(NamedTuple):
+    """Where one start led: z (k,), log density, its value at each iteration, whether the rule was met."""
+
+    z: np.ndarray
+    value: float
+    trace: tuple[float, ...]
+    converged: bool
+
+
+def maximise(
+    target: Target,
+    *,
+    initial: Any = None,
+    n_starts: int = 4,
+    rng: Any = None,
+    method: str = "auto",
+    jacobian: bool = False,
+    max_iter: int = 500,
+    tol: float = 1e-10,
+) -> Mode:
+    """The mode of the target.
+
+    Parameters
+    ----------
+    initial : a start (dim,), starts (n, dim), a dict by name or rng → (dim,); None is `target.initial` or random ones.
+    n_starts : starts when `initial` is not one point per start; several, because a density may have several modes.
+    method : "newton" (Hessian of the target, or differences of its gradient; a line search and a positive-definite
+        model guard it), "lbfgs" (memory O(k)), or "auto": Newton up to 50 dimensions when there is a gradient.
+    jacobian : the mode of the transformed density instead; see the module.
+    tol : Newton stops when the model promises less than `tol` nats more (relative to 1 + |log p|); L-BFGS when the
+        largest gradient entry is below √tol.
+
+    Returns
+    -------
+    Mode, whose `result` says "converged", "max_iter", or "not_identified" when the density is flat or rising in some
+    direction at the best point found.
+
+    Raises
+    ------
+    NumericalError : the density is zero, NaN or infinite at a start, naming the variable.
+
+    Examples
+    --------
+    >>> from credo.distributions.support import POSITIVE
+    >>> gamma = Target(lambda x: 2.0 * np.log(x[0]) - x[0], {"x": ()}, supports={"x": POSITIVE},
+    ...                gradient=lambda x: 2.0 / x - 1.0)
+    >>> float(maximise(gamma, rng=0).mode.round(6)), float(maximise(gamma, rng=0, jacobian=True).mode.round(6))
+    (2.0, 3.0)
+    """
+    if method not in ("auto", "newton", "lbfgs"):
+        raise ParameterError("maximise", "method", '"auto", "newton" or "lbfgs"', method)
+    if n_starts < 1 or max_iter < 1:
+        raise ParameterError("maximise", "n_starts and max_iter", "≥ 1", (n_starts, max_iter))
+    free, bijection = unconstrained(target, jacobian)
+    starts = _starts(
+        target, free, bijection, target.initial if initial is None else initial, n_starts, as_generator(rng)
+    )
+    newton = method == "newton" or (method == "auto" and free.has_gradient and free.dim <= 50)
+    with np.errstate(all="ignore"):
+        climbs = [(_newton if newton else _lbfgs)(free, z, max_iter, tol) for z in starts]
+        best = max(climbs, key=lambda climb: climb.value)
+        hessian = negative_hessian(free, best.z)
+    result = _report(target, free, bijection, best, hessian, len(starts))
+    if not result.ok:
+        warnings.warn(result.message, ConvergenceWarning, stacklevel=2)
+    x = bijection.forward(best.z)
+    modes = _distinct([(climb.value, bijection.forward(climb.z)) for climb in climbs])
+    values = {name: np.array(value) for name, value in target.split(x).items()}
+    result = replace(result, certificate={**result.certificate, "modes": len(modes)})
+    return Mode(values, best.value, best.z, hessian, result, modes, target)
+
+
+class _Searching:
+    """Only what `starting_positions` asks of a kernel."""
+
+    def __init__(self, needs_gradient: bool) -> None:
+        self.needs_gradient = needs_gradient
+
+
+def _starts(
+    target: Target, free: Target, bijection: Bijection, initial: Any, n_starts: int, rng: np.random.Generator
+) -> np.ndarray:
+    if isinstance(initial, np.ndarray | list | tuple) and np.ndim(initial) == 2:
+        n_starts = len(initial)
+    elif initial is not None and not callable(initial):
+        n_starts = 1
+    kernel: Any = _Searching(free.has_gradient)
+    return starting_positions(target, free, bijection, initial, rng.spawn(n_starts), kernel)
+
+
+def gradient_of(target: Target, z: np.ndarray) -> np.ndarray:
+    """∂log p/∂z, by central differences where the target gives none (error about 1e-10 relative)."""
+    if target.has_gradient:
+        return target.evaluate(z, gradient=True).gradient  # type: ignore[return-value]
+    steps = np.finfo(float).eps ** (1 / 3) * np.maximum(1.0, np.abs(z))
+    rows = np.concatenate([z + np.diag(steps), z - np.diag(steps)])
+    values = target.evaluate_rows(rows)[0]
+    return (values[: z.size] - values[z.size :]) / (2.0 * steps)
+
+
+def negative_hessian(target: Target, z: np.ndarray) -> np.ndarray:
+    """−∂²log p/∂z², the target's own, else by central differences of the gradient: 2 dim gradients."""
+    if target.hessian is not None:
+        return -np.asarray(target.hessian(z), dtype=np.float64)
+    # Differences of an exact gradient are best at ε^⅓; of a differenced one, wider, at ε^¼.
+    steps = np.finfo(float).eps ** (1 / 3 if target.has_gradient else 1 / 4) * np.maximum(1.0, np.abs(z))
+    rows = np.concatenate([z + np.diag(steps), z - np.diag(steps)])
+    if target.has_gradient:
+        slopes: Any = target.evaluate_rows(rows, gradient=True)[1]
+    else:
+        slopes = np.array([gradient_of(target, row) for row in rows])
+    columns = (slopes[: z.size] - slopes[z.size :]) / (2.0 * steps[:, None])
+    return -0.5 * (columns + columns.T)
+
+
+def _newton(target: Target, z: np.ndarray, max_iter: int, tol: float) -> Ascent:
+    """Newton's method on |eigenvalues| of the Hessian, with backtracking until the density rises enough (Armijo)."""
+    value = target.evaluate(z).log_density
+    trace = [value]
+    for _ in range(max_iter):
+        slope, hessian = gradient_of(target, z), negative_hessian(target, z)
+        if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(hessian))):
+            raise NumericalError(f"maximise: the gradient or Hessian is not finite at {target.describe(z)}.", value=z)
+        curvature, axes = np.linalg.eigh(hessian)
+        # A direction of no curvature gets that of the mean, so that a saddle is left and a plateau is not overshot.
+        floor = 1e-12 * max(float(np.abs(curvature).max()), 1e-300)
+        step = axes @ ((axes.T @ slope) / np.maximum(np.abs(curvature), floor))
+        promise = float(slope @ step)
+        if 0.5 * promise <= tol * (1.0 + abs(value)) and curvature[0] > -floor:
+            last = target.evaluate(z + step).log_density  # the step is at hand, and squares the error
+            return Ascent(z + step, last, tuple(trace), True) if last >= value else Ascent(z, value, tuple(trace), True)
+        length = min(1.0, 100.0 / max(float(np.abs(step).max()), 1e-300))
+        while length > 1e-14:
+            trial = target.evaluate(z + length * step).log_density
+            if trial >= value + 1e-4 * length * promise:
+                break
+            length *= 0.5
+        else:  # rounding: nothing larger is to be found along an ascent direction
+            return Ascent(z, value, tuple(trace), promise <= np.sqrt(tol) * (1.0 + abs(value)))
+        z, value = z + length * step, trial
+        trace.append(value)
+    return Ascent(z, value, tuple(trace), False)
+
+
+def _lbfgs(target: Target, z: np.ndarray, max_iter: int, tol: float) -> Ascent:
+    trace: list[float] = []
+
+    def objective(z: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = target.evaluate(z).log_density, gradient_of(target, z)
+        if not (np.isfinite(value) and np.all(np.isfinite(slope))):
+            return 1e300, np.zeros_like(z)  # the line search shrinks away from where there is no density
+        return -value, -slope
+
+    found = scipy.optimize.minimize(
+        objective, z, jac=True, method="L-BFGS-B", callback=lambda z: trace.append(target.evaluate(z).log_density),
+        options={"maxiter": max_iter, "maxfun": 20 * max_iter, "gtol": np.sqrt(tol), "ftol": 1e-2 * tol, "maxcor": 20},
+    )  # fmt: skip
+    return Ascent(found.x, -float(found.fun), tuple(trace), bool(found.success))
+
+
+def _report(
+    target: Target, free: Target, bijection: Bijection, best: Ascent, hessian: np.ndarray, n_starts: int
+) -> Result:
+    x = bijection.forward(best.z)
+    certificate: dict[str, Any] = {"starts": n_starts}
+    low, high = target.bounds
+    near = 1e-8 * (1.0 + np.abs(x))
+    edge = np.flatnonzero((x - low < near) | (high - x < near))
+    if edge.size:
+        advice = (
+            f"{target.labels[edge[0]]} lies on the edge of its support ({x[edge[0]]:.3g}): "
+            "a mode there has no curvature.",
+        )
+        return Result("converged" if best.converged else "max_iter", "map", best.trace, (), certificate, advice)
+    if not np.all(np.isfinite(hessian)):
+        raise NumericalError(f"maximise: the Hessian is not finite at {target.describe(x)}.", value=x)
+    curvature, axes = np.linalg.eigh(hessian)
+    certificate["smallest_curvature"] = float(curvature[0])
+    # Differences leave 1e-7 of the largest curvature as noise; a direction below that is not told from flat.
+    if curvature[0] <= 1e-9 * max(float(curvature[-1]), 1e-300) or curvature[-1] < 1e-9:
+        weak = int(np.argmax(np.abs(axes[:, 0])))
+        advice = (f"The density is flat or rising along {free.labels[weak]} at {target.describe(x)}.",)
+        return Result("not_identified", "map", best.trace, (), certificate, advice)
+    return Result("converged" if best.converged else "max_iter", "map", best.trace, (), certificate)
+
+
+def _distinct(found: list[tuple[float, np.ndarray]]) -> tuple[tuple[float, np.ndarray], ...]:
+    """Best first, without repeats: equal log density and position within 1e-4 of their size."""
+    kept: list[tuple[float, np.ndarray]] = []
+    for value, x in sorted(found, key=lambda pair: -pair[0]):
+        if not any(np.allclose(x, other, rtol=1e-4, atol=1e-4) for _, other in kept):
+            kept.append((value, x))
+    return tuple(kept)

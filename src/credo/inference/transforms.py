@@ -1,0 +1,316 @@
+"""Bijections from ℝᵏ onto supports, so that unconstrained engines serve constrained variables.
+
+    support              x of z                          log |∂x/∂z|
+    real line            z                               0
+    low < x              low + eᶻ                        z
+    x < high             high − eᶻ                       z
+    low < x < high       low + (high − low) σ(z)         log(high − low) + log σ(z) + log σ(−z)
+    simplex (K)          softmax(V z), V (K, K−1)        Σ log x_i + ½ log K        (isometric log-ratio)
+    positive definite    L Lᵀ, L = tril(z), log diagonal n log 2 + Σ_i (n + 1 − i) log L_ii + Σ z_ii, i = 0..n−1
+
+Jacobian policy: a *density* moves to z with its Jacobian, p(z) = p(x(z)) |∂x/∂z| (every sampler, Laplace, Pathfinder);
+a *mode* is by default sought without it, so that the answer is the mode of the density as stated, whatever the
+transform (MAP). MAP is not invariant to reparametrisation: with the Jacobian it is the mode of p(z).
+The simplex density is with respect to its first K − 1 coordinates, that of a symmetric matrix to its lower triangle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_expit, logit
+
+from credo.distributions.support import Support
+from credo.errors import ParameterError
+from credo.inference.target import Target
+
+__all__ = ["Transform", "Interval", "Simplex", "PositiveDefinite", "Bijection", "transform_for", "unconstrained"]
+
+
+class Transform:
+    """One block's bijection; arrays have leading batch axes and one flat trailing axis.
+
+    `size` and `free` are the lengths of x and z. `pull_back(x, z, g)` is (∂x/∂z)ᵀ g.
+    """
+
+    size: int
+    free: int
+
+    def forward(self, z: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def inverse(self, x: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def log_jacobian(self, x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """log |∂x/∂z| (...,) and its gradient in z (..., free)."""
+        raise NotImplementedError
+
+    def pull_back(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Interval(Transform):
+    """Elementwise intervals with any mix of finite and infinite ends, `low` and `high` (size,)."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.low.size
+
+    free = size  # type: ignore[assignment]
+
+    @cached_property
+    def _kinds(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        below, above = np.isfinite(self.low), np.isfinite(self.high)
+        return below & ~above, above & ~below, below & above
+
+    def forward(self, z: np.ndarray) -> np.ndarray:
+        lower, upper, both = self._kinds
+        x = np.array(z, dtype=np.float64)
+        x[..., lower] = self.low[lower] + np.exp(z[..., lower])
+        x[..., upper] = self.high[upper] - np.exp(z[..., upper])
+        x[..., both] = self.low[both] + (self.high - self.low)[both] * expit(z[..., both])
+        return x
+
+    def inverse(self, x: np.ndarray) -> np.ndarray:
+        lower, upper, both = self._kinds
+        z = np.array(x, dtype=np.float64)
+        with np.errstate(divide="ignore"):  # a start on the boundary becomes ±inf, which the start check names
+            z[..., lower] = np.log(x[..., lower] - self.low[lower])
+            z[..., upper] = np.log(self.high[upper] - x[..., upper])
+            z[..., both] = logit((x[..., both] - self.low[both]) / (self.high - self.low)[both])
+        return z
+
+    def log_jacobian(self, x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        lower, upper, both = self._kinds
+        value, slope = np.zeros_like(z), np.zeros_like(z)
+        half = lower | upper
+        value[..., half], slope[..., half] = z[..., half], 1.0
+        inner = z[..., both]
+        value[..., both] = np.log((self.high - self.low)[both]) + log_expit(inner) + log_expit(-inner)
+        slope[..., both] = 1.0 - 2.0 * expit(inner)
+        return value.sum(axis=-1), slope
+
+    def pull_back(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> np.ndarray:
+        lower, upper, both = self._kinds
+        factor = np.ones_like(z)
+        factor[..., lower] = np.exp(z[..., lower])
+        factor[..., upper] = -np.exp(z[..., upper])
+        inner = expit(z[..., both])
+        factor[..., both] = (self.high - self.low)[both] * inner * (1.0 - inner)
+        return g * factor
+
+
+@dataclass(frozen=True, eq=False)
+class Simplex(Transform):
+    """`rows` probability vectors of length `k` each, by the isometric log-ratio (Egozcue et al. 2003)."""
+
+    rows: int
+    k: int
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.rows * self.k
+
+    @property
+    def free(self) -> int:  # type: ignore[override]
+        return self.rows * (self.k - 1)
+
+    @cached_property
+    def basis(self) -> np.ndarray:
+        """V (k, k − 1): orthonormal columns orthogonal to 1 (Helmert), so that no category is special."""
+        j = np.arange(1, self.k)
+        upper = np.triu(np.ones((self.k, self.k - 1)))
+        upper[j, j - 1] = -j
+        return upper / np.sqrt(j * (j + 1.0))
+
+    def _rows(self, flat: np.ndarray) -> np.ndarray:
+        return flat.reshape(*flat.shape[:-1], self.rows, -1)
+
+    def forward(self, z: np.ndarray) -> np.ndarray:
+        y = self._rows(z) @ self.basis.T
+        e = np.exp(y - y.max(axis=-1, keepdims=True))
+        return (e / e.sum(axis=-1, keepdims=True)).reshape(*z.shape[:-1], self.size)
+
+    def inverse(self, x: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore"):  # a zero probability is named by the start check
+            return (np.log(self._rows(x)) @ self.basis).reshape(*x.shape[:-1], self.free)
+
+    def log_jacobian(self, x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        y = self._rows(z) @ self.basis.T
+        top = y.max(axis=-1, keepdims=True)
+        log_x = y - top - np.log(np.exp(y - top).sum(axis=-1, keepdims=True))
+        value = log_x.sum(axis=(-1, -2)) + 0.5 * self.rows * np.log(self.k)
+        slope = -self.k * (self._rows(x) @ self.basis)
+        return value, slope.reshape(z.shape)
+
+    def pull_back(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> np.ndarray:
+        p, slope = self._rows(x), self._rows(g)
+        return ((p * (slope - (p * slope).sum(axis=-1, keepdims=True))) @ self.basis).reshape(z.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class PositiveDefinite(Transform):
+    """One n × n symmetric positive-definite matrix through its Cholesky factor with a logarithmic diagonal."""
+
+    n: int
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        return self.n * self.n
+
+    @property
+    def free(self) -> int:  # type: ignore[override]
+        return self.n * (self.n + 1) // 2
+
+    @cached_property
+    def _diagonal(self) -> np.ndarray:
+        """Places of the diagonal in the flat lower triangle."""
+        return np.cumsum(np.arange(1, self.n + 1)) - 1
+
+    def _factor(self, z: np.ndarray) -> np.ndarray:
+        flat = np.array(z, dtype=np.float64)
+        flat[..., self._diagonal] = np.exp(z[..., self._diagonal])
+        lower = np.zeros((*z.shape[:-1], self.n, self.n))
+        lower[(..., *np.tril_indices(self.n))] = flat
+        return lower
+
+    def forward(self, z: np.ndarray) -> np.ndarray:
+        lower = self._factor(z)
+        return (lower @ np.swapaxes(lower, -1, -2)).reshape(*z.shape[:-1], self.size)
+
+    def inverse(self, x: np.ndarray) -> np.ndarray:
+        matrix = x.reshape(*x.shape[:-1], self.n, self.n)
+        try:
+            lower = np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            raise ParameterError("start", "matrix", "symmetric positive definite", matrix) from None
+        z = lower[(..., *np.tril_indices(self.n))]
+        z[..., self._diagonal] = np.log(z[..., self._diagonal])
+        return z
+
+    def log_jacobian(self, x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        weights = np.arange(self.n, 0, -1) + 1.0
+        slope = np.zeros_like(z)
+        slope[..., self._diagonal] = weights
+        return z[..., self._diagonal] @ weights + self.n * np.log(2.0), slope
+
+    def pull_back(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> np.ndarray:
+        lower, slope = self._factor(z), g.reshape(*g.shape[:-1], self.n, self.n)
+        by_factor = (slope + np.swapaxes(slope, -1, -2)) @ lower
+        result = by_factor[(..., *np.tril_indices(self.n))]
+        result[..., self._diagonal] *= np.exp(z[..., self._diagonal])
+        return result
+
+
+def transform_for(support: Support, shape: tuple[int, ...], name: str = "variable") -> Transform:
+    """The bijection onto `support` for a variable of this shape; discrete supports have none (`ParameterError`)."""
+    size = int(np.prod(shape))
+    if support.kind == "real":
+        return Interval(*(np.broadcast_to(b, shape).ravel().astype(np.float64) for b in (support.low, support.high)))
+    if support.kind == "simplex":
+        if not shape or shape[-1] < 2:
+            raise ParameterError(name, "shape", "with a last axis of at least 2 for a simplex", shape)
+        return Simplex(size // shape[-1], shape[-1])
+    if support.kind == "positive_definite":
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise ParameterError(name, "shape", "square for a positive-definite matrix", shape)
+        return PositiveDefinite(shape[0])
+    raise ParameterError(
+        "", f"support of {name}", "continuous for this engine", support.kind,
+        "Use Gibbs or MetropolisHastings for discrete variables, or sum them out.",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Bijection:
+    """All blocks of a target at once: z (..., free) ↔ x (..., dim)."""
+
+    parts: tuple[Transform, ...]
+
+    @cached_property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        return np.cumsum([p.size for p in self.parts])[:-1], np.cumsum([p.free for p in self.parts])[:-1]
+
+    @property
+    def free(self) -> int:
+        return sum(part.free for part in self.parts)
+
+    @cached_property
+    def is_identity(self) -> bool:
+        return all(isinstance(p, Interval) and not any(k.any() for k in p._kinds) for p in self.parts)
+
+    def forward(self, z: np.ndarray) -> np.ndarray:
+        blocks = np.split(z, self._ends[1], axis=-1)
+        return np.concatenate([p.forward(b) for p, b in zip(self.parts, blocks)], axis=-1)
+
+    def inverse(self, x: np.ndarray) -> np.ndarray:
+        blocks = np.split(np.asarray(x, dtype=np.float64), self._ends[0], axis=-1)
+        return np.concatenate([p.inverse(b) for p, b in zip(self.parts, blocks)], axis=-1)
+
+    def log_jacobian(self, x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        each = [
+            p.log_jacobian(a, b)
+            for p, a, b in zip(self.parts, np.split(x, self._ends[0], axis=-1), np.split(z, self._ends[1], axis=-1))
+        ]
+        return np.sum([value for value, _ in each], axis=0), np.concatenate([slope for _, slope in each], axis=-1)
+
+    def pull_back(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> np.ndarray:
+        xs, gs = np.split(x, self._ends[0], axis=-1), np.split(g, self._ends[0], axis=-1)
+        zs = np.split(z, self._ends[1], axis=-1)
+        return np.concatenate([p.pull_back(a, b, c) for p, a, b, c in zip(self.parts, xs, zs, gs)], axis=-1)
+
+
+def unconstrained(target: Target, jacobian: bool = True) -> tuple[Target, Bijection]:
+    """The target over ℝᵏ, with or without log |∂x/∂z|, and the bijection back to the support.
+
+    A target on the real line comes back unchanged. The Hessian is passed on only then.
+
+    >>> from credo.distributions.support import POSITIVE
+    >>> positive = Target(lambda x: -x[0], {"rate": ()}, supports={"rate": POSITIVE})
+    >>> free, back = unconstrained(positive)
+    >>> free.evaluate(np.array([0.0])).log_density, back.forward(np.array([0.0])).tolist()
+    (-1.0, [1.0])
+    """
+    parts = tuple(transform_for(target.support(name), tuple(shape), name) for name, shape in target.shapes.items())
+    bijection = Bijection(parts)
+    if bijection.is_identity:
+        return target, bijection
+    shapes: dict[str, tuple[int, ...]] = {
+        name: tuple(shape) if part.free == part.size else (part.free,)
+        for (name, shape), part in zip(target.shapes.items(), parts)
+    }
+
+    def log_density(z: np.ndarray) -> Any:
+        with np.errstate(over="ignore"):  # a trajectory that runs off is a divergence, counted and named there
+            x = bijection.forward(z)
+            return target._functions(x, False)[0] + (bijection.log_jacobian(x, z)[0] if jacobian else 0.0)
+
+    def value_and_gradient(z: np.ndarray) -> tuple[Any, np.ndarray]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            x = bijection.forward(z)
+            value, slope = target._functions(x, True)
+            if slope is None or slope.shape != x.shape:
+                raise ParameterError("Target", "gradient", f"of shape {x.shape}, one entry per parameter", slope)
+            moved = bijection.pull_back(x, z, slope)  # type: ignore[arg-type]
+            if not jacobian:
+                return value, moved
+            volume, volume_slope = bijection.log_jacobian(x, z)
+            return value + volume, moved + volume_slope
+
+    free = Target(
+        log_density,
+        shapes,
+        value_and_gradient=value_and_gradient if target.has_gradient else None,
+        initial=target.initial,
+        vectorised=target.vectorised,
+        shown_as=lambda z: target.describe(bijection.forward(z)),
+    )
+    return free, bijection

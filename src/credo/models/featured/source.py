@@ -1,0 +1,61 @@
+"""Sources seen through a feature map, and a sample of a source to fit one on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from credo.blocks.source import Block, Source
+from credo.errors import DataError
+
+__all__ = ["FeaturedSource", "evenly_sampled"]
+
+# Knots, means and scales from this many rows are off by 1 % of a standard deviation; more would not be noticed.
+SAMPLE_ROWS = 10_000
+
+
+class FeaturedSource:
+    """The blocks of `source` with `features.transform(X)` for X, computed as they are read."""
+
+    def __init__(self, source: Source, features: Any) -> None:
+        self.source = source
+        self.features = features
+
+    @property
+    def n_rows(self) -> int | None:
+        return self.source.n_rows
+
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        names = self.source.column_names
+        return None if names is None else tuple(self.features.get_feature_names_out(names))
+
+    def __iter__(self) -> Iterator[Block]:
+        for block in self.source:
+            if block.n_rows:
+                yield Block(self.features.transform(block.X), block.y, block.weights, block.start)
+
+
+def evenly_sampled(source: Source, rows: int = SAMPLE_ROWS) -> tuple[np.ndarray, np.ndarray | None]:
+    """(X, weights) of every row of a short source; else of every 2ᵏ-th, between `rows` and 2 `rows` of them.
+
+    One pass, no seed. Rows in order of a column are sampled over its whole range, which the first rows would not be.
+    """
+    kept: list[tuple[np.ndarray, np.ndarray]] = []
+    stride, total, seen, weighted = 1, 0, 0, False
+    for block in source:
+        rows_of_block = slice(-seen % stride, None, stride)
+        weights = np.ones(block.n_rows) if block.weights is None else np.asarray(block.weights, dtype=np.float64)
+        weighted |= block.weights is not None
+        kept.append((np.array(block.X[rows_of_block], dtype=np.float64), weights[rows_of_block]))
+        total, seen = total + len(kept[-1][0]), seen + block.n_rows
+        while total > 2 * rows:
+            stride *= 2
+            X, weights = (np.concatenate(parts)[::2] for parts in zip(*kept, strict=True))
+            kept, total = [(X, weights)], len(X)
+    if total == 0:
+        raise DataError("The source holds no rows.", value=0, remedy="Check the file or generator behind it.")
+    X, weights = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+    return X, weights if weighted else None

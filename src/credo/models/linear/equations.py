@@ -1,0 +1,161 @@
+"""From statistics, prior and noise to an exact belief: which closed form or one-dimensional integral applies.
+
+    prior          noise known                noise learned
+    flat           Normal                     Student-t (σ² integrated, 1/σ²)
+    stated         Normal                     quadrature over σ²
+    conjugate      -                          Student-t
+    learned        quadrature over r          Student-t given r, quadrature over r
+
+r is the ratio of prior to noise variance. "evidence" replaces a quadrature by the maximum and σ² by its estimate there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from credo.errors import ParameterError
+from credo.inference.exact.belief import LinearBelief
+from credo.inference.exact.linear_gaussian import (
+    Likelihood,
+    NoisePrior,
+    fixed_prior,
+    flat_prior,
+    learned_scale,
+    prior_in_own_units,
+)
+from credo.inference.exact.spectrum import Whitening, centred_rows, plain_rows
+from credo.inference.exact.statistics import RegressionStatistics
+from credo.models.priors import CoefficientPrior, resolve_prior
+
+__all__ = ["LinearSpecification", "solve"]
+
+
+@dataclass(frozen=True)
+class LinearSpecification:
+    """What the user stated.
+
+    prior : as given to `LinearRegression`
+    fit_intercept, intercept_prior : (mean, sd) or None for flat
+    noise_scale : known scalar sd; None when learned, or known per row (then already in the statistics)
+    noise_known : whether the noise is known
+    noise_prior : of σ² when it is learned
+    maximise : "evidence" instead of quadrature
+    """
+
+    prior: object
+    fit_intercept: bool
+    intercept_prior: tuple[float, float] | None
+    noise_scale: float | None
+    noise_known: bool
+    noise_prior: NoisePrior
+    maximise: bool
+    names: tuple[str, ...]
+
+
+def solve(statistics: RegressionStatistics, spec: LinearSpecification) -> tuple[LinearBelief, str]:
+    """The belief and the name of the rung: "exact", "collapsed" or "evidence"."""
+    if spec.noise_scale is not None:
+        statistics = statistics.divided(spec.noise_scale)
+    prior = resolve_prior("LinearRegression", spec.prior, column_scale(statistics, spec.fit_intercept))
+    if prior.kind == "conjugate" and spec.noise_known:
+        raise ParameterError(
+            "LinearRegression", "prior", "Normal or MultivariateNormal when the noise is known", spec.prior
+        )
+    own_units = prior.kind == "stated" and not spec.noise_known
+    column = spec.intercept_prior is not None and own_units
+    if spec.intercept_prior is not None and not column:
+        if not spec.noise_known and prior.kind != "conjugate":
+            raise ParameterError(
+                "LinearRegression",
+                "prior_intercept",
+                "flat while both the noise and the scale of the coefficients are learned",
+                spec.intercept_prior,
+                "State the coefficients' prior or the noise.",
+            )
+        statistics = with_intercept_prior(statistics, *spec.intercept_prior)
+    likelihood = likelihood_of(statistics, prior, spec, column)
+    noise = None if spec.noise_known else (prior.noise or spec.noise_prior)
+    if prior.kind == "flat":
+        return flat_prior(likelihood, noise, list(spec.names)), "exact"
+    if prior.kind == "learned":
+        rung = "evidence" if spec.maximise else "collapsed"
+        return learned_scale(likelihood, noise, maximise=spec.maximise), rung
+    if own_units:
+        assert noise is not None
+        rung = "evidence" if spec.maximise else "collapsed"
+        return prior_in_own_units(likelihood, noise, maximise=spec.maximise), rung
+    return fixed_prior(likelihood, noise), "exact"
+
+
+def with_intercept_prior(statistics: RegressionStatistics, mean: float, sd: float) -> RegressionStatistics:
+    """A Normal prior on the intercept is one more row: x = 0, y = mean, with noise sd `sd` (in noise units).
+
+    The flat-intercept algebra then needs no second case. Merged in factor form, since 0 may be far from the data.
+    """
+    targets = np.full(statistics.n_targets, mean)
+    row = RegressionStatistics(
+        n_rows=0,
+        count=1.0,
+        weight=1.0 / sd**2,
+        log_scale=float(np.log(sd)),
+        mean=np.concatenate([np.zeros(statistics.n_columns), targets]),
+        scatter=None,
+        factor=np.zeros((0, statistics.mean.size)),
+        n_targets=statistics.n_targets,
+    )
+    return statistics.merge(row)
+
+
+def column_scale(statistics: RegressionStatistics, fit_intercept: bool) -> np.ndarray:
+    """(P,) standard deviation of each column, about zero without an intercept; 0 where it is rounding."""
+    p = statistics.n_columns
+    square = statistics.spread[:p] / statistics.weight
+    mean = statistics.mean[:p]
+    # A column that is constant up to the rounding of its mean has no scale of its own.
+    square = np.where(square > np.square(8.0 * np.finfo(float).eps * mean), square, 0.0)
+    return np.sqrt(square if fit_intercept else square + np.square(mean))
+
+
+def likelihood_of(
+    statistics: RegressionStatistics, prior: CoefficientPrior, spec: LinearSpecification, column: bool
+) -> Likelihood:
+    p, t = statistics.n_columns, statistics.n_targets
+    flat_intercept = spec.fit_intercept and not column
+    if flat_intercept:
+        rows = centred_rows(statistics).keeping(column_scale(statistics, True) > 0.0)
+    else:
+        rows = plain_rows(statistics, intercept_column=column)
+    whitening = prior.whitening
+    if column:
+        assert spec.intercept_prior is not None
+        whitening = with_intercept_column(whitening, *spec.intercept_prior)
+    spectrum = rows.decompose(whitening)
+    centre, base = statistics.mean[:p], statistics.mean[p:]
+    if not flat_intercept:
+        centre, base = np.zeros(p), np.zeros(t)
+    total_square = rows.target_square + statistics.weight * np.square(statistics.mean[p:])
+    # What a residual can be is limited by the rounding of y itself.
+    floor = np.maximum(total_square * np.finfo(float).eps ** 2, np.finfo(float).tiny)
+    return Likelihood(
+        spectrum,
+        statistics.count,
+        statistics.weight,
+        statistics.log_scale,
+        flat_intercept,
+        centre,
+        base,
+        floor,
+        column,
+    )
+
+
+def with_intercept_column(whitening: Whitening, mean: float, sd: float) -> Whitening:
+    offset = np.concatenate([[mean], whitening.offset])
+    if whitening.scale.ndim == 1:
+        return Whitening(offset, np.concatenate([[sd], whitening.scale]))
+    p = whitening.scale.shape[0]
+    scale = np.zeros((p + 1, p + 1))
+    scale[0, 0], scale[1:, 1:] = sd, whitening.scale
+    return Whitening(offset, scale)

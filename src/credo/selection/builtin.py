@@ -1,0 +1,74 @@
+"""The candidates that Credo brings.
+
+Seconds are estimates for one core of 2020, within a factor of two or so (`benchmarks` measure them).
+"""
+
+from __future__ import annotations
+
+from credo.models.baseline import InterceptOnlyClassifier, InterceptOnlyRegressor
+from credo.models.featured import FeaturedModel, Quadratic
+from credo.models.glm import LogisticRegression
+from credo.models.linear import LinearRegression
+from credo.selection.registry import Candidate, register_candidate
+
+__all__: list[str] = []
+
+# Multiply-adds a second of BLAS on one core, and of elementwise work.
+BLAS = 1e10
+ELEMENTWISE = 2e8
+
+
+def squares(p: int) -> int:
+    return 2 * p
+
+
+def interactions(p: int) -> int:
+    return p * (p + 3) // 2
+
+
+def baseline_seconds(n: int, columns: int) -> float:
+    return 1e-8 * n
+
+
+def linear_seconds(n: int, columns: int) -> float:
+    """Moments, a decomposition, and 16 nodes of leverages for every row."""
+    return (n * columns**2 + 10.0 * columns**3) / BLAS + 20.0 * n * columns / ELEMENTWISE
+
+
+def logistic_seconds(n: int, columns: int) -> float:
+    """Fifteen Newton passes and the importance points; six such fits where the posterior is unlikely to be certified."""
+    points = min(4096.0, max(256.0, 4e7 / n)) + 8.0 * columns
+    newton = 15.0 * (n * columns**2 + columns**3 / 3.0) / BLAS
+    fit = newton + points * n * columns / BLAS + points * n / ELEMENTWISE
+    return fit * (1.0 if columns <= 50 and n >= 20 * columns else 6.0)
+
+
+for _candidate in (
+    Candidate("baseline", "regression", 0, InterceptOnlyRegressor, int, baseline_seconds),
+    Candidate("linear", "regression", 10, LinearRegression, int, linear_seconds),
+    Candidate(
+        "squares", "regression", 20, lambda: FeaturedModel(Quadratic(), LinearRegression()), squares, linear_seconds
+    ),
+    Candidate(
+        "interactions",
+        "regression",
+        30,
+        lambda: FeaturedModel(Quadratic(interactions=True), LinearRegression()),
+        interactions,
+        linear_seconds,
+    ),
+    Candidate("baseline", "classification", 0, InterceptOnlyClassifier, int, baseline_seconds),
+    Candidate("logistic", "classification", 10, LogisticRegression, int, logistic_seconds),
+    Candidate(
+        "squares", "classification", 20, lambda: FeaturedModel(Quadratic(), LogisticRegression()), squares, logistic_seconds
+    ),
+    Candidate(
+        "interactions",
+        "classification",
+        30,
+        lambda: FeaturedModel(Quadratic(interactions=True), LogisticRegression()),
+        interactions,
+        logistic_seconds,
+    ),
+):
+    register_candidate(_candidate)

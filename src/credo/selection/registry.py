@@ -1,0 +1,110 @@
+"""Which models are worth trying on a table, from simple to complex: a registry, and who fits in the time and memory there are.
+
+A model joins by one `register_candidate` in `builtin` (models lie below this folder and cannot register themselves).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from credo.errors import ParameterError
+
+__all__ = ["Candidate", "Candidates", "candidates", "register_candidate", "TASKS"]
+
+#: what is predicted
+TASKS = ("regression", "classification")
+# One candidate may take a third of the ten seconds that a comparison of all should, and a few hold half a small machine's memory.
+SECONDS = 3.0
+BYTES = 2e9
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that may be tried.
+
+    task : one of `TASKS`
+    rank : complexity, compared within a task; of models that predict equally well the lowest is chosen
+    make : () → an unfitted estimator
+    columns : n_features → columns the estimator sees
+    seconds : (n_rows, columns) → time to fit and score it on one core, in seconds
+    """
+
+    name: str
+    task: str
+    rank: float
+    make: Callable[[], Any]
+    columns: Callable[[int], int]
+    seconds: Callable[[int, int], float]
+
+    def obstacle(self, n_features: int, n_rows: int, seconds: float, bytes_: float) -> str | None:
+        """Why it would not fit, or None."""
+        columns = self.columns(n_features)
+        # the columns themselves, a copy of a block's worth in double, and the moments
+        size = 8.0 * (2.0 * n_rows * columns + 3.0 * columns**2)
+        what = f"{columns:,} columns × {n_rows:,} rows would take about"
+        if size > bytes_:
+            return f"{what} {size / 1e9:.1f} GB of memory (limit {bytes_ / 1e9:.1f})."
+        time = self.seconds(n_rows, columns)
+        return f"{what} {time:,.0f} s (limit {seconds:g})." if time > seconds else None
+
+
+class Candidates(dict[str, Any]):
+    """Name → unfitted estimator, from simple to complex; `ranks` their complexity, `skipped` name → why it was left out."""
+
+    def __init__(self, models: Mapping[str, Any], ranks: Mapping[str, float], skipped: Mapping[str, str]) -> None:
+        super().__init__(models)
+        self.ranks = dict(ranks)
+        self.skipped = dict(skipped)
+
+
+_REGISTRY: dict[tuple[str, str], Candidate] = {}
+
+
+def register_candidate(candidate: Candidate) -> Candidate:
+    """Add a candidate; one of the same task and name is replaced."""
+    if candidate.task not in TASKS:
+        raise ParameterError("Candidate", "task", f"one of {TASKS}", candidate.task)
+    _REGISTRY[candidate.task, candidate.name] = candidate
+    return candidate
+
+
+def candidates(
+    task: str, n_features: int, n_rows: int | None = None, *, seconds: float = SECONDS, memory: float = BYTES
+) -> Candidates:
+    """Models worth comparing on a table, from simple to complex.
+
+    Parameters
+    ----------
+    task : "regression" or "classification"
+    n_features : columns of numbers, ≥ 1
+    n_rows : rows; None leaves nothing out
+    seconds, memory : what one candidate may take, in seconds of one core and in bytes; estimates
+
+    Returns
+    -------
+    Candidates : a dict name → unfitted estimator, with `.ranks` and `.skipped` (name → reason).
+
+    >>> list(candidates("regression", n_features=5))
+    ['baseline', 'linear', 'squares', 'interactions']
+    >>> candidates("classification", 300, 10_000).skipped["interactions"]
+    '45,450 columns × 10,000 rows would take about 56.8 GB of memory (limit 2.0).'
+    """
+    import credo.selection.builtin  # noqa: F401  # fills the registry
+
+    if task not in TASKS:
+        raise ParameterError("candidates", "task", f"one of {TASKS}", task)
+    for name, value, least in (("n_features", n_features, 1), ("n_rows", n_rows, 1)):
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not (whole and value >= least) and not (name == "n_rows" and value is None):
+            raise ParameterError("candidates", name, f"an integer ≥ {least}", value)
+    found = sorted((c for (t, _), c in _REGISTRY.items() if t == task), key=lambda c: c.rank)
+    obstacles = {
+        c.name: None if n_rows is None else c.obstacle(int(n_features), int(n_rows), seconds, memory) for c in found
+    }
+    kept = [c for c in found if obstacles[c.name] is None]
+    skipped = {name: reason for name, reason in obstacles.items() if reason is not None}
+    return Candidates({c.name: c.make() for c in kept}, {c.name: c.rank for c in kept}, skipped)

@@ -1,0 +1,173 @@
+"""Pointwise held-out scores of several models on the same rows."""
+
+from __future__ import annotations
+
+import time as clock
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from credo.diagnostics.brier import brier
+from credo.diagnostics.scores import crps, log_score
+from credo.errors import CredoError, DataError, ParameterError
+from credo.selection.held_out import fit_model, held_out_predictives
+from credo.selection.leave_one_out import leave_one_out
+from credo.selection.splits import Splits, make_splits
+
+__all__ = ["SCORES", "Trial", "Table", "checked_models", "fit_all", "hold_out"]
+
+FOLDS = 5  # Kohavi (1995), IJCAI: five to ten; more gain little on the scores and cost as many fits
+
+
+def _log(predictive: Any, y: np.ndarray) -> np.ndarray:
+    score = log_score(predictive, y)
+    return score if score.ndim == 1 else score.sum(axis=1)
+
+
+def _crps(predictive: Any, y: np.ndarray) -> np.ndarray:
+    score = crps(predictive, y)
+    return score if score.ndim == 1 else score.sum(axis=1)
+
+
+#: name → (score per row, sign that makes larger better)
+SCORES: dict[str, tuple[Callable[[Any, np.ndarray], np.ndarray], float]] = {
+    "log": (_log, 1.0),
+    "crps": (_crps, -1.0),
+    "brier": (lambda predictive, y: brier(predictive, y).scores, -1.0),
+}
+
+
+@dataclass
+class Trial:
+    """A model on its way through a comparison: fitted to all rows, scored on held-out ones, or failed."""
+
+    name: str
+    fitted: Any = None
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    failure: Exception | None = None
+    pointwise: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def attempt(self, work: Callable[[], Any]) -> Any:
+        """Do `work` on this model's clock; its warnings become notes, its failure a reason."""
+        start = clock.perf_counter()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                return work()
+            except (CredoError, ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError) as error:
+                self.failure = error
+                return None
+            finally:
+                self.seconds += clock.perf_counter() - start
+                texts = [f"{w.category.__name__}: {' '.join(str(w.message).split())}" for w in caught]
+                self.notes = tuple(dict.fromkeys([*self.notes, *texts]))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows to compare on: X, y (n,) or (n, targets), weights, and what ties rows together."""
+
+    X: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    groups: Any = None
+    time: Any = None
+
+    @classmethod
+    def checked(cls, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, time: Any = None) -> Table:
+        """Lengths agree, weights are ≥ 0; lists become arrays."""
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        y = np.asarray(y)
+        if len(X.shape) != 2 or y.ndim not in (1, 2) or len(y) != X.shape[0]:
+            raise DataError(
+                f"Models are compared on X (rows, columns) and a y for each row, got shapes {X.shape} and {y.shape}.",
+                value=(X.shape, y.shape),
+            )
+        if sample_weight is None:
+            return cls(X, y, None, groups, time)
+        w = np.asarray(sample_weight, dtype=np.float64)
+        if w.shape != (len(y),) or not np.all(np.isfinite(w) & (w >= 0)) or not w.sum() > 0:
+            raise ParameterError("compare", "sample_weight", f"{len(y)} numbers ≥ 0, not all zero", sample_weight)
+        return cls(X, y, w, groups, time)
+
+
+def checked_models(owner: str, models: Any) -> dict[str, Any]:
+    """Name → estimator, from a mapping or a sequence (then named by class, numbered where that is not unique)."""
+    if isinstance(models, Mapping):
+        named = dict(models)
+    elif isinstance(models, (list, tuple)):
+        names = [type(model).__name__ for model in models]
+        named = {
+            name if names.count(name) == 1 else f"{name}{names[:i].count(name) + 1}": model
+            for i, (name, model) in enumerate(zip(names, models, strict=True))
+        }
+    else:
+        raise ParameterError(owner, "models", "a dict name → estimator, or a list of estimators", models)
+    if not named or not all(isinstance(name, str) and hasattr(model, "fit") for name, model in named.items()):
+        raise ParameterError(owner, "models", "at least one estimator, each with a name", models)
+    return named
+
+
+def fit_all(models: Mapping[str, Any], table: Table) -> list[Trial]:
+    """Every model fitted to all rows."""
+    trials = [Trial(name) for name in models]
+    for trial, model in zip(trials, models.values(), strict=True):
+        trial.fitted = trial.attempt(lambda model=model: fit_model(clone(model), table.X, table.y, table.weights))
+    return trials
+
+
+def hold_out(
+    trials: list[Trial], table: Table, cv: Any, scores: tuple[str, ...], rng: np.random.Generator
+) -> tuple[str, Splits | None]:
+    """Fill in the pointwise scores of the models that were fitted; returns the scheme and the splits (None: one row out).
+
+    "auto" leaves one row out at no cost where every model can, since models are only comparable on one scheme.
+    """
+    able = [trial for trial in trials if trial.failure is None]
+    free = table.groups is None and table.time is None and scores == ("log",)
+    if isinstance(cv, str) and cv not in ("auto", "loo"):
+        raise ParameterError("compare", "cv", "'auto', 'loo' or an integer ≥ 2", cv)
+    if cv == "loo" and not free:
+        raise ParameterError("compare", "cv", "'auto' or an integer with groups, time or further scores", cv)
+    if isinstance(cv, str) and free and _leave_one_out(able, table, demanded=cv == "loo"):
+        return "exact leave-one-out", None
+    k = FOLDS if isinstance(cv, str) else cv
+    stratify = table.y if table.y.ndim == 1 and any(is_classifier(trial.fitted) for trial in able) else None
+    splits = make_splits(len(table.y), k, rng, classes=stratify, groups=table.groups, time=table.time)
+    for trial in able:
+        trial.attempt(lambda trial=trial: _score_folds(trial, table, splits, scores))
+    return splits.description, splits
+
+
+def _leave_one_out(able: list[Trial], table: Table, *, demanded: bool) -> bool:
+    """Whether every model has scores without fitting again; where they are demanded, the others fail."""
+    for trial in able:
+        values = trial.attempt(lambda trial=trial: leave_one_out(trial.fitted, table.X, table.y, table.weights))
+        if values is not None:
+            trial.pointwise["log"] = np.where(_alone(trial.fitted, table), np.nan, values)
+        elif not demanded:
+            for other in able:
+                other.failure, other.pointwise = None, {}
+            return False
+    return True
+
+
+def _alone(model: Any, table: Table) -> np.ndarray:
+    """(n,) whether a row is the only one of its class: leaving it out, there is nothing to predict it with."""
+    if not is_classifier(model):
+        return np.zeros(len(table.y), dtype=bool)
+    codes, counts = np.unique(table.y, return_inverse=True, return_counts=True)[1:]
+    return counts[codes.ravel()] == 1
+
+
+def _score_folds(trial: Trial, table: Table, splits: Splits, scores: tuple[str, ...]) -> None:
+    trial.pointwise = {name: np.full(len(table.y), np.nan) for name in scores}
+    for rows, predictive in held_out_predictives(trial.fitted, table.X, table.y, table.weights, splits):
+        for name in scores:
+            score, sign = SCORES[name]
+            trial.pointwise[name][rows] = sign * score(predictive, table.y[rows])
