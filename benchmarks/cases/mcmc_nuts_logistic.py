@@ -135,7 +135,7 @@ def ess_per_gradient(task: Any, sampled: Sampled) -> float:
 
 
 CASE = Case(
-    question="NUTS on a logistic regression of 1,000 × 5, four chains of 1,000 draws, with tuning, without compilation: "
+    question="NUTS on a logistic regression, 1,000 × 5, four chains of 1,000 draws, with tuning, without compilation: "
     "Credo in NumPy against nutpie's compiled model. Effective draws a gradient may fall 10 % short of the best.",
     load=load,
     contestants=(

@@ -19,6 +19,8 @@ __all__ = [
     "NumericalError",
     "UnavailableError",
     "FileFormatError",
+    "StorageError",
+    "MissingFileError",
     "SaveError",
     "MissingDependencyError",
     "CredoWarning",
@@ -105,6 +107,17 @@ class UnavailableError(CredoError, AttributeError):
 
 class FileFormatError(CredoError, ValueError):
     """A file that is damaged, from a newer version, or not of the stated kind."""
+
+
+class StorageError(CredoError, OSError):
+    """The operating system refused: no permission, no space, no such folder. `errno` is the system's."""
+
+    def __str__(self) -> str:  # OSError would show the error number instead
+        return str(self.args[0])
+
+
+class MissingFileError(StorageError, FileNotFoundError):
+    """There is no file of that name."""
 
 
 class SaveError(CredoError, TypeError):

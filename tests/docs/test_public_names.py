@@ -43,6 +43,11 @@ def test_every_public_name_is_on_a_page() -> None:
     assert [name for name in names if not re.search(rf"(?:\bcr\.|`){name}\b", text)] == []
 
 
+def test_every_error_is_on_the_page_of_errors() -> None:
+    text = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    assert [name for name in credo.errors.__all__ if f"`{name}`" not in text and f".{name}(" not in text] == []
+
+
 def test_every_command_and_option_is_on_a_page() -> None:
     if importlib.util.find_spec("credo.cli.main") is None:
         return  # no commands, so none is missing

@@ -19,6 +19,7 @@ from credo.numerics.threads import available_threads, single_blas_thread
 __all__ = ["reduce", "map_blocks"]
 
 S = TypeVar("S")
+T = TypeVar("T")
 
 
 def reduce(
@@ -80,13 +81,13 @@ def map_blocks(source: Source, function: Callable[[Block], S], threads: int | No
         yield from map(job, blocks) if workers == 1 else in_order(job, blocks, workers)
 
 
-def in_order(job: Callable[[Block], S], blocks: Iterator[Block], workers: int) -> Iterator[S]:
-    """Results in order from a pool with at most 2 × workers blocks in flight, so that memory stays bounded."""
+def in_order(job: Callable[[T], S], parts: Iterator[T], workers: int) -> Iterator[S]:
+    """Results in order from a pool with at most 2 × workers parts in flight, so that memory stays bounded."""
     pool = ThreadPoolExecutor(workers, thread_name_prefix="credo-block")
     waiting: deque[Future[S]] = deque()
     try:
-        for block in blocks:
-            waiting.append(pool.submit(job, block))
+        for part in parts:
+            waiting.append(pool.submit(job, part))
             if len(waiting) >= 2 * workers:
                 yield waiting.popleft().result()
         while waiting:

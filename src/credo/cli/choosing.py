@@ -9,21 +9,26 @@ from typing import Any
 
 from credo.cli.options import Reading
 from credo.cli.terminal import Terminal
+from credo.errors import ParameterError
 
 __all__ = ["prepared", "compared", "fitted"]
 
 # Rows on which candidates are compared: their scores then differ by what matters, and all are done in ten seconds.
 SAMPLE_ROWS = 10_000
+# Fewer are taken when the plain model of many columns would be too slow on so many, down to these.
+LEAST_ROWS = 2_500
 # What a candidate may take on all rows, if it is chosen.
 FIT_SECONDS = 120.0
 
 
-def prepared(data: str, target: str, reading: Reading, terminal: Terminal, **roles: Any) -> Any:
+def prepared(data: str, target: str, reading: Reading, terminal: Terminal, task: str | None, **roles: Any) -> Any:
     """The `TableTask` of the command's arguments."""
-    from credo.models.tabular import TableTask
+    from credo.models.tabular import TASKS, TableTask
 
+    if task is not None and task not in TASKS:
+        raise ParameterError("", "--task", " or ".join(TASKS), task)
     with terminal.step(f"Reading {data}"):
-        return TableTask.prepare(reading.open(data), target, **roles)
+        return TableTask.prepare(reading.open(data), target, task=task, **roles)
 
 
 def compared(job: Any, terminal: Terminal, seed: int) -> tuple[Any, bool, list[str]]:
@@ -31,10 +36,12 @@ def compared(job: Any, terminal: Terminal, seed: int) -> tuple[Any, bool, list[s
     from credo.selection import compare
 
     with terminal.step(f"Encoding {job.table.name}"):
-        sample = job.sample(SAMPLE_ROWS, seed)
+        sample = job.sample(_sample_rows(job), seed)
     notes = []
     if not sample.complete:
-        notes.append(f"Candidates are compared on {len(sample):,} rows drawn at random; the model is fitted to all rows.")
+        notes.append(
+            f"Candidates are compared on {len(sample):,} rows drawn at random; the model is fitted to all rows."
+        )
     with terminal.step("Comparing models"), warnings.catch_warnings(record=True) as caught:
         comparison = compare(
             _candidates(job, len(sample)), sample.X, sample.y, groups=sample.groups, time=sample.time, random_state=seed
@@ -45,15 +52,37 @@ def compared(job: Any, terminal: Terminal, seed: int) -> tuple[Any, bool, list[s
 
 
 def _candidates(job: Any, rows: int) -> Any:
-    """Candidates that can be compared on `rows` rows and fitted to all of them."""
+    """Candidates that can be compared on `rows` rows and fitted to all of them; the plain model whatever it takes."""
     from credo.selection import candidates
 
-    models = candidates(job.task, job.encoder.n_features, rows)
-    feasible = candidates(job.task, job.encoder.n_features, job.rows_read, seconds=FIT_SECONDS, memory=float("inf"))
-    for name in [name for name in models if name in feasible.skipped]:
-        del models[name]
-        models.skipped[name] = feasible.skipped[name]
-    return models
+    features = job.encoder.n_features
+    everything = candidates(job.task, features)
+    models = candidates(job.task, features, rows)
+    obstacles = dict(models.skipped)
+    for name, why in candidates(
+        job.task, features, job.rows_read, seconds=FIT_SECONDS, memory=float("inf")
+    ).skipped.items():
+        obstacles.setdefault(name, why)
+    obstacles.pop(plain_model(job.task), None)
+    kept = {name: model for name, model in everything.items() if name not in obstacles}
+    return type(models)(kept, {name: everything.ranks[name] for name in kept}, obstacles)
+
+
+def _sample_rows(job: Any) -> int:
+    """Rows to compare on: as many as the plain model takes in the time for one candidate."""
+    from credo.selection import candidates
+
+    rows = min(SAMPLE_ROWS, job.rows_read)
+    while (
+        rows // 2 >= LEAST_ROWS and plain_model(job.task) in candidates(job.task, job.encoder.n_features, rows).skipped
+    ):
+        rows //= 2
+    return rows
+
+
+def plain_model(task: str) -> str:
+    """The candidate that is always tried: the linear or logistic model of the columns as they are."""
+    return "linear" if task == "regression" else "logistic"
 
 
 def fitted(job: Any, terminal: Terminal, *, average: bool, seed: int) -> tuple[Any, list[Any]]:
@@ -64,21 +93,27 @@ def fitted(job: Any, terminal: Terminal, *, average: bool, seed: int) -> tuple[A
     comparison, complete, notes = compared(job, terminal, seed)
     record = comparison_record(comparison)
     with terminal.step("Fitting"):
-        estimator, name = (averaged(comparison, by="stacking"), "average") if average else (comparison.model, comparison.chosen)
+        estimator, name = (
+            (averaged(comparison, by="stacking"), "average") if average else (comparison.model, comparison.chosen)
+        )
         if not complete:
             estimator = _on_all_rows(estimator, job)
     model = job.keep(estimator, name, record, tuple(notes), seed, terminal.command)
-    return model, comparison_table(record)
+    return model, comparison_table(record, choosing=not average)
 
 
 def _on_all_rows(estimator: Any, job: Any) -> Any:
     """The same model, or the same weights, fitted to every row."""
     from sklearn.base import clone
 
+    def refitted(model: Any) -> Any:
+        fresh: Any = clone(model)
+        return fresh.fit(job.source)
+
     if not hasattr(estimator, "weights_"):
-        return clone(estimator).fit(job.source)
+        return refitted(estimator)
     kept = {name: part for name, part in estimator.estimators_.items() if estimator.weights_[name] > 0.0}
-    estimator.estimators_ = {name: clone(part).fit(job.source) for name, part in kept.items()}
+    estimator.estimators_ = {name: refitted(part) for name, part in kept.items()}
     return estimator
 
 

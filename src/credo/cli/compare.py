@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
 from credo.cli.options import (
-    DataArgument, DropOption, GroupOption, Reading, Seed, TargetOption, TaskOption, TimeOption, with_reading, with_terminal,
-)  # fmt: skip
+    DataArgument,
+    DropOption,
+    GroupOption,
+    Reading,
+    Seed,
+    TargetOption,
+    TaskOption,
+    TimeOption,
+    with_reading,
+    with_terminal,
+)
 from credo.cli.terminal import Terminal
 
 __all__ = ["compare"]
@@ -35,7 +42,13 @@ def compare(
     job = prepared(data, target, reading, terminal, task=task, drop=tuple(drop or ()), group=group, time=time)
     comparison, complete, notes = compared(job, terminal, seed)
     record = comparison_record(comparison)
-    about = {"data": job.table.name, "target": job.target, "task": job.task, "rows": job.rows_read, "sampled": not complete}
+    about = {
+        "data": job.table.name,
+        "target": job.target,
+        "task": job.task,
+        "rows": job.rows_read,
+        "sampled": not complete,
+    }
     terminal.document({**about, **record, "warnings": terminal.warned})
     terminal.say(f"{data}: {job.target!r} by {job.task}.", *bullets([*job.notes, *notes]))
     terminal.say(*comparison_table(record))

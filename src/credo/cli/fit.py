@@ -8,8 +8,17 @@ from typing import Annotated, Any
 import typer
 
 from credo.cli.options import (
-    DataArgument, DropOption, GroupOption, Reading, Seed, TargetOption, TaskOption, TimeOption, with_reading, with_terminal,
-)  # fmt: skip
+    DataArgument,
+    DropOption,
+    GroupOption,
+    Reading,
+    Seed,
+    TargetOption,
+    TaskOption,
+    TimeOption,
+    with_reading,
+    with_terminal,
+)
 from credo.cli.terminal import Terminal
 
 __all__ = ["fit"]
@@ -24,10 +33,15 @@ def fit(
     reading: Reading,
     terminal: Terminal,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model; by default DATA's name with .credo.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="MODEL", help="Where to write the model; by default DATA's name with .credo."
+        ),
     ] = None,
     task: TaskOption = None,
-    average: Annotated[bool, typer.Option("--average", help="Average the candidates instead of keeping the best.")] = False,
+    average: Annotated[
+        bool, typer.Option("--average", help="Average the candidates instead of keeping the best.")
+    ] = False,
     drop: DropOption = None,
     group: GroupOption = None,
     time: TimeOption = None,

@@ -19,7 +19,7 @@ from credo.cli.compare import compare
 from credo.cli.fit import fit
 from credo.cli.predict import predict
 from credo.cli.show import show
-from credo.errors import CredoError, CredoWarning
+from credo.errors import CredoError, CredoWarning, ParameterError
 
 __all__ = ["app", "main", "run"]
 
@@ -43,7 +43,8 @@ app.command(short_help="Compare models on rows they have not seen.")(compare)
 
 @app.callback(invoke_without_command=True)
 def credo(
-    context: typer.Context, version: bool = typer.Option(False, "--version", help="Say which version this is, and exit.")
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Say which version this is, and exit."),
 ) -> None:
     """From data to belief to decision: fit models to a table, predict with them, and act on what they say."""
     if version:
@@ -107,13 +108,13 @@ def _explained(error: Any) -> int:
     if hasattr(error, "format_message"):  # a usage error of typer's (of click's, in older versions)
         context = getattr(error, "ctx", None)
         help_at = f" Try: {context.command_path} --help" if context is not None else ""
-        _fail(f"{error.format_message()}{help_at}")
-        return int(getattr(error, "exit_code", USAGE))
+        return _fail(f"{error.format_message().rstrip('.')}.{help_at}", USAGE)
     if isinstance(error, (CredoError, OSError)):
-        return _fail(str(error))
+        stated = isinstance(error, ParameterError) and error.parameter.startswith("--")
+        return _fail(str(error), USAGE if stated else FAILED)
     return _fail(
-        f"Credo failed in a way that it should not ({type(error).__name__}). Please report it with {_traceback_file(error)}, "
-        "which holds the details."
+        f"Credo failed in a way that it should not ({type(error).__name__}). Please report it, with the details in "
+        f"{_traceback_file(error)}."
     )
 
 
@@ -121,9 +122,9 @@ def _is_exit(error: Any) -> bool:
     return isinstance(error, typer.Exit)
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, code: int = FAILED) -> int:
     print("error:", " ".join(message.split()), file=sys.stderr)
-    return FAILED
+    return code
 
 
 def _traceback_file(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from credo.errors import FileFormatError
@@ -19,6 +20,10 @@ def load_model(path: str) -> Any:
     from credo.models.tabular import TableModel
     from credo.saving import is_credo_file, load
 
+    if os.path.isfile(path) and not is_credo_file(path):
+        raise FileFormatError(
+            f"{path} is not a Credo model.", value=path, remedy="credo fit TABLE --target COLUMN writes one."
+        )
     model = load(path)
     if not isinstance(model, TableModel):
         raise FileFormatError(
@@ -26,7 +31,6 @@ def load_model(path: str) -> Any:
             value=path,
             remedy="Open it in Python with credo.load; `credo fit` writes models of tables.",
         )
-    assert is_credo_file(path)
     return model
 
 
@@ -50,13 +54,18 @@ def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
 
     lines: list[Any] = [f"What it believes (model {model.name!r}, inference {summary['inference']}):"]
     if model.weights:
-        lines += [f"  {weight:.3f}  {name}" for name, weight in model.weights.items() if weight >= 0.0005]
+        lines.append("The models predict together, each with a weight that was best on rows held out:")
+        lines += [f"  {weight:.3f}  {name}" for name, weight in model.weights.items()]
     rows = model.coefficients(summary["interval"])
     if rows:
         table, left_out = belief_table(rows, summary["interval"], most)
         lines.append(table)
         if left_out:
             lines.append(f"  … and {left_out} coefficients nearer to zero; credo show has them all.")
+    if any(row.name.startswith("P1(") for row in rows):
+        lines.append(
+            "P1(x) is x in standard deviations from its mean, P2(x) its curvature; a product is an interaction."
+        )
     if len(model.labels) == 2:
         lines.append(f"Coefficients are of the log-odds of {model.target} = {model.labels[1]}.")
     elif model.labels:
@@ -73,5 +82,9 @@ def outlook(model: Any, path: Any) -> list[str]:
     """What to try next."""
     new = "NEW.csv"
     lines = [f"  credo predict {path} {new} --interval 0.9"]
-    lines.append(f"  credo predict {path} {new} --reject 0.1" if model.labels else f"  credo predict {path} {new} --loss linear:over=1,under=9")
+    lines.append(
+        f"  credo predict {path} {new} --reject 0.1"
+        if model.labels
+        else f"  credo predict {path} {new} --loss linear:over=1,under=9"
+    )
     return ["Try next:", *lines, f"  credo show {path}"]

@@ -31,9 +31,7 @@ TaskOption = Annotated[
     str | None,
     typer.Option("--task", metavar="TASK", help="regression or classification; by default told by the target."),
 ]
-DropOption = Annotated[
-    list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Leave a column out. Repeat.")
-]
+DropOption = Annotated[list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Leave a column out. Repeat.")]
 GroupOption = Annotated[
     str | None, typer.Option("--group", metavar="COLUMN", help="Rows of one group are held out together.")
 ]
@@ -47,8 +45,8 @@ _TERMINAL = {
     "quiet": (bool, False, ["--quiet", "-q"], None, "Nothing but errors."),
 }
 _COLUMNS = {
-    "schema": (Path | None, None, ["--schema"], "FILE", "Columns and their types, as `credo show --write-schema` writes them."),
-    "type_": (list[str] | None, None, ["--type"], "COLUMN=TYPE", "Correct a column: zip=category, day=date:%d/%m/%Y. Repeat."),
+    "schema": (Path | None, None, ["--schema"], "FILE", "Columns and their types (credo show --write-schema)."),
+    "type_": (list[str] | None, None, ["--type"], "COLUMN=TYPE", "As zip=category, day=date:%d/%m/%Y. Repeat."),
 }  # fmt: skip
 _FILE = {
     "format": (str | None, None, ["--format"], "NAME", "delimited, jsonl, parquet or excel."),

@@ -26,16 +26,38 @@ def predict(
     data: DataArgument,
     reading: Reading,
     terminal: Terminal,
-    interval: Annotated[float, typer.Option("--interval", metavar="MASS", help="Probability that an interval holds.")] = 0.9,
+    interval: Annotated[
+        float, typer.Option("--interval", metavar="MASS", help="Probability that an interval holds.")
+    ] = 0.9,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write .csv, .tsv, .parquet or .jsonl; by default CSV on standard output.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write .csv, .tsv, .parquet or .jsonl; by default CSV on standard output.",
+        ),
     ] = None,
     loss: Annotated[
-        str | None, typer.Option("--loss", metavar="LOSS", help="Decide by a loss: square, absolute, pinball:0.9, linear:over=1,under=9, linex:0.5, zero-one.")
+        str | None,
+        typer.Option(
+            "--loss",
+            metavar="LOSS",
+            help="Decide by a loss: square, absolute, pinball:0.9, linear:over=1,under=9, linex:0.5, zero-one.",
+        ),
     ] = None,
-    costs: Annotated[str | None, typer.Option("--costs", metavar="FILE", help="Decide by a table of costs: a row an action, a column a class.")] = None,
-    reject: Annotated[float | None, typer.Option("--reject", metavar="COST", help="Decide on the likeliest class, or not at all for this cost.")] = None,
-    keep: Annotated[list[str] | None, typer.Option("--keep", metavar="COLUMN", help="Repeat a column of DATA in the output. Repeat.")] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option("--costs", metavar="FILE", help="Decide by a table of costs: a row an action, a column a class."),
+    ] = None,
+    reject: Annotated[
+        float | None,
+        typer.Option("--reject", metavar="COST", help="Decide on the likeliest class, or not at all for this cost."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", metavar="COLUMN", help="Repeat a column of DATA in the output. Repeat."),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Predict every row of a table, with intervals, and decide if a loss is given."""
@@ -70,8 +92,7 @@ def predict(
 def _frames(model: Any, table: Any, keep: tuple[str, ...], interval: float, loss: Any) -> Iterator[Any]:
     from credo.cli.rows import prediction_frame
 
-    for kept, predictive in model.stream(table, keep):
-        yield prediction_frame(kept, predictive, interval, loss)
+    return model.map(lambda kept, predictive: prediction_frame(kept, predictive, interval, loss), table, keep)
 
 
 def _show(model: Any, frames: Iterator[Any], interval: float, data: str, path: str, terminal: Terminal) -> None:
@@ -91,16 +112,16 @@ def _show(model: Any, frames: Iterator[Any], interval: float, data: str, path: s
 
 
 def _table(head: Any, interval: float, classes: bool) -> Any:
-    from credo.cli.text import aligned, grid, number
+    from credo.cli.text import aligned, grid, number, percent
 
     names = [name for name in head.columns if name not in ("lower", "upper", "aleatoric", "epistemic")]
     if not classes:
-        names.insert(names.index("sd") + 1, f"{interval:.4g} interval")
+        names.insert(names.index("sd") + 1, f"{percent(interval)} interval")
     rows = []
     for i, record in enumerate(head.to_dicts()):
         cells = {name: value if isinstance(value, str) else number(value) for name, value in record.items()}
         if not classes:
             mean, sd, low, high = aligned([record[k] for k in ("mean", "sd", "lower", "upper")], record["sd"])
-            cells |= {"mean": mean, "sd": sd, f"{interval:.4g} interval": f"{low} … {high}"}
+            cells |= {"mean": mean, "sd": sd, f"{percent(interval)} interval": f"{low} … {high}"}
         rows.append([str(i + 1), *(cells[name] for name in names)])
     return grid(["row", *names], rows)

@@ -56,7 +56,7 @@ def check_writable(path: Path, inputs: Iterable[str]) -> None:
 
     Raises
     ------
-    ParameterError, StorageError : the path is an input, a folder, or in a folder that is not there or may not be written.
+    ParameterError, StorageError : the path is an input, a folder, or in a folder that may not be written.
     """
     from credo.saving import StorageError
 

@@ -20,10 +20,14 @@ def show(
     path: Annotated[str, typer.Argument(metavar="PATH", help="A table, or a model that `credo fit` wrote.")],
     reading: Reading,
     terminal: Terminal,
-    interval: Annotated[float, typer.Option("--interval", metavar="MASS", help="Of a model: how much an interval holds.")] = 0.9,
+    interval: Annotated[
+        float, typer.Option("--interval", metavar="MASS", help="Of a model: how much an interval holds.")
+    ] = 0.9,
     write_schema: Annotated[
         Path | None,
-        typer.Option("--write-schema", metavar="FILE", help="Write the columns' types to a file, to correct and give back."),
+        typer.Option(
+            "--write-schema", metavar="FILE", help="Write the columns' types to a file, to correct and give back."
+        ),
     ] = None,
     seed: Seed = 0,
 ) -> None:

@@ -6,7 +6,18 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["number", "aligned", "grid", "bullets", "belief_table", "comparison_table", "shortened", "count", "share"]
+__all__ = [
+    "number",
+    "aligned",
+    "grid",
+    "bullets",
+    "belief_table",
+    "comparison_table",
+    "shortened",
+    "count",
+    "share",
+    "percent",
+]
 
 # Rows of a table that a screen holds beside the rest.
 MOST_ROWS = 20
@@ -86,6 +97,13 @@ def bullets(sentences: Sequence[str], most: int = 12) -> list[str]:
     return lines + ([f"  - … and {len(sentences) - most} more"] if len(sentences) > most else [])
 
 
+def percent(mass: float) -> str:
+    """>>> percent(0.9), percent(0.955)
+    ('90 %', '95.5 %')
+    """
+    return f"{100.0 * mass:.6g} %"
+
+
 def shortened(text: str, width: int = 30) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
@@ -103,33 +121,37 @@ def belief_table(coefficients: Sequence[Any], mass: float, most: int | None = MO
         cells = aligned([c.mean, c.sd, c.lower, c.upper], c.sd)
         names = [str(c.outcome), c.name] if outcomes else [c.name]
         rows.append([*names, cells[0], cells[1], f"{cells[2]} … {cells[3]}", share(c.prob_positive)])
-    columns = [*(["class"] if outcomes else []), "coefficient", "mean", "sd", f"{mass:.4g} interval", "P(> 0)"]
+    columns = [*(["class"] if outcomes else []), "coefficient", "mean", "sd", f"{percent(mass)} interval", "P(> 0)"]
     return grid(columns, rows, left=2 if outcomes else 1), len(coefficients) - len(kept)
 
 
-def comparison_table(record: dict[str, Any]) -> list[Any]:
-    """Candidates by their held-out score, best first, and what follows from it."""
+def comparison_table(record: dict[str, Any], choosing: bool = True) -> list[Any]:
+    """Candidates by their held-out score, best first, and which is chosen, if one is to be."""
 
     def with_error(value: float | None, error: float | None) -> str:
         if value is None or error is None:
             return "-"
-        first, second = aligned([value, error], error / 10)
+        first, second = aligned([value, error], error)
         return f"{first} ± {second}"
 
     rows = [
         [
-            ("* " if row["name"] == record["chosen"] else "  ") + row["name"],
+            ("* " if choosing and row["name"] == record["chosen"] else "  ") + row["name"],
             with_error(row["score"], row["standard_error"]),
             "" if row["name"] == record["best"] else with_error(row["difference"], row["difference_error"]),
             "-" if row["log_evidence"] is None else f"{row['log_evidence']:.1f}",
         ]
         for row in record["models"]
     ]
-    why = "the best" if record["chosen"] == record["best"] else f"the simplest within one standard error of {record['best']}"
+    why = (
+        "the best"
+        if record["chosen"] == record["best"]
+        else f"the simplest within one standard error of {record['best']}"
+    )
     lines = [
-        f"Candidates by log score per row held out ({record['scheme']}, {record['n_scored']:,} rows; nats, larger is better):",
+        f"Candidates by log score per row held out (nats, larger is better; {record['n_scored']:,} rows, {record['scheme']}):",
         grid(["  model", "log score", "against the best", "log evidence"], rows),
-        f"Chosen: {record['chosen']}, {why}.",
+        *([f"Chosen: {record['chosen']}, {why}."] if choosing else []),
     ]
     for what in ("failed", "skipped"):
         lines += [f"{what.capitalize()}: {name}: {reason}" for name, reason in record[what].items()]

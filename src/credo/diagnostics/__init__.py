@@ -4,6 +4,7 @@ Predictions against outcomes
 `scores`       log score and CRPS row by row; paired differences with standard errors
 `brier`        Brier score with its decomposition; reliability curves
 `calibration`  PIT, coverage, sharpness
+`residuals`    does the noise model hold: curvature, spread, tails, order
 `envelope`     the simultaneous band of a uniform sample's empirical cdf
 
 Inference against itself
@@ -26,6 +27,7 @@ from credo.diagnostics.envelope import Envelope, uniform_envelope
 from credo.diagnostics.geweke import JointTest, geweke_joint_test
 from credo.diagnostics.mcmc import Convergence, autocorrelation, bfmi, check_convergence, ess, hdi, mcse, rhat
 from credo.diagnostics.psis import PSIS, psis
+from credo.diagnostics.residuals import Check, ResidualChecks, check_residuals
 from credo.diagnostics.sbc import Calibration, rank_calibration, simulation_based_calibration
 from credo.diagnostics.scores import ScoreDifference, crps, log_score, score_differences
 from credo.diagnostics.sensitivity import Sensitivity, power_scaling_sensitivity
@@ -45,6 +47,9 @@ __all__ = [
     "Coverage",
     "sharpness",
     "Sharpness",
+    "check_residuals",
+    "ResidualChecks",
+    "Check",
     "uniform_envelope",
     "Envelope",
     "psis",

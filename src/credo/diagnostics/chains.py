@@ -68,5 +68,8 @@ def effective_size(x: np.ndarray) -> np.ndarray:
     falling = np.minimum.accumulate(pairs, axis=-1)
     summed = np.where(lag < stop, falling, 0.0).sum(axis=-1)
     after = np.take_along_axis(rho, 2 * stop, axis=-1)[..., 0]
-    tau = -1.0 + 2.0 * summed + np.maximum(after, 0.0)
-    return m * n / np.maximum(tau, 1.0 / np.log10(m * n))
+    # Where the sum ended at a negative pair, half of it may still be positive; at the last lag all of it counts.
+    cut = np.take_along_axis(pairs, stop, axis=-1)[..., 0] < 0.0
+    tau = -1.0 + 2.0 * summed + np.where(cut, np.maximum(after, 0.0), after)
+    size = m * n / np.maximum(tau, 1.0 / np.log10(m * n))
+    return np.where(total[..., 0] > 0.0, size, float(m * n))  # constant: every draw says all there is

@@ -184,7 +184,8 @@ def autocorrelation(x: Any, max_lag: int | None = None) -> np.ndarray:
 def bfmi(energy: Any) -> np.ndarray:
     """Bayesian fraction of missing information of each chain, E (ΔE)²/Var E, from energies (chains, draws)."""
     y = _checked(energy)
-    return np.square(np.diff(y, axis=-1)).sum(axis=-1) / np.square(y - y.mean(axis=-1, keepdims=True)).sum(axis=-1)
+    with np.errstate(invalid="ignore"):  # a constant energy has none: NaN
+        return np.square(np.diff(y, axis=-1)).sum(axis=-1) / np.square(y - y.mean(axis=-1, keepdims=True)).sum(axis=-1)
 
 
 @dataclass(frozen=True)

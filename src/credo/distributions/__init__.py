@@ -25,7 +25,7 @@ _MODULES = {
     "Family": "base",
     "ScalarFamily": "scalar",
     "Support": "support",
-    "kl": "multivariate_divergences",  # which registers its pairs with `divergences`
+    "kl": "divergences",
     "ConjugateModel": "conjugate",
     "CategoryCounts": "statistics",
     "ValueCounts": "statistics",

@@ -144,7 +144,7 @@ class Family:
 
         `rng` is a seed, a `numpy.random.Generator` or None.
         """
-        shape = () if size is None else (size,) if np.ndim(size) == 0 else tuple(size)  # type: ignore[arg-type]
+        shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
         return self._draw(shape, as_generator(rng))
 
     @classmethod

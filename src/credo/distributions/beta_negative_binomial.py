@@ -14,9 +14,10 @@ import scipy.special
 from credo.distributions import expectation
 from credo.distributions.base import POSITIVE_VALUE, Constraint
 from credo.distributions.beta import Beta
-from credo.distributions.scalar import ScalarFamily, arguments, integer_quantile, within
+from credo.distributions.scalar import ScalarFamily, arguments, within
 from credo.distributions.stirling import log_binomial
 from credo.distributions.support import COUNTS, Support
+from credo.numerics.inversion import integer_quantile
 
 __all__ = ["BetaNegativeBinomial"]
 

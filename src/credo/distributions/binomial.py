@@ -12,10 +12,11 @@ from credo.distributions.base import PROBABILITY, Constraint, observations
 from credo.distributions.bernoulli import beta_mode
 from credo.distributions.beta import Beta
 from credo.distributions.fitting import posterior_mode
-from credo.distributions.scalar import COUNT, ScalarFamily, arguments, integer_quantile, within
+from credo.distributions.scalar import COUNT, ScalarFamily, arguments, within
 from credo.distributions.stirling import betaincc, log_binomial
 from credo.distributions.support import Support
 from credo.errors import DataError, ParameterError
+from credo.numerics.inversion import integer_quantile
 
 __all__ = ["Binomial"]
 

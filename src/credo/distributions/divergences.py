@@ -1,12 +1,14 @@
 """Kullback–Leibler divergence KL(p‖q) = E_p[log p(X) − log q(X)] in nats, by pair of families.
 
-Closed forms are registered by `@closed_form(P, Q)`; other scalar pairs go through quadrature or summation. Differences
+Closed forms are registered by `@closed_form(P, Q)`, those of vector, matrix and joint families by
+`multivariate_divergences`; other scalar pairs go through quadrature or summation. Differences
 of gamma functions are written by deviances D(k, m) = k log(k/m) + m − k ≥ 0, so that a small divergence keeps its
 digits.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -68,6 +70,8 @@ def kl(p: Family, q: Family) -> Any:
 
     Reference: Kullback and Leibler (1951), On information and sufficiency.
     """
+    if not (isinstance(p, ScalarFamily) and isinstance(q, ScalarFamily)):
+        importlib.import_module("credo.distributions.multivariate_divergences")  # registers its pairs
     function = _CLOSED.get((type(p), type(q)))
     result = None if function is None else function(p, q)
     if result is not None:

@@ -17,11 +17,11 @@ from credo.distributions.scalar import (
     ScalarFamily,
     arguments,
     implied_sd,
-    integer_quantile,
     within,
 )
 from credo.distributions.support import COUNTS, Support
 from credo.errors import ParameterError
+from credo.numerics.inversion import integer_quantile
 
 __all__ = ["Geometric"]
 

@@ -11,9 +11,10 @@ import numpy as np
 from credo.distributions import expectation
 from credo.distributions.base import Constraint
 from credo.distributions.categorical import Categorical
-from credo.distributions.scalar import PROBABILITY_VECTOR, ScalarFamily, arguments, integer_quantile, spread
+from credo.distributions.scalar import PROBABILITY_VECTOR, ScalarFamily, arguments, spread
 from credo.distributions.support import Support
 from credo.errors import ParameterError, UnavailableError
+from credo.numerics.inversion import boundary, integer_quantile
 
 __all__ = ["Mixture"]
 
@@ -133,7 +134,7 @@ class Mixture(ScalarFamily):
             return integer_quantile(q, reached, at_ends, low, high, low)
         q, low, high = np.broadcast_arrays(q, low, high)
         proper = (q > 0) & (q < 1)
-        found = _bisect(reached, np.where(proper, low, 0.0), np.where(proper, high, 0.0))
+        found = boundary(reached, np.where(proper, low, 0.0), np.where(proper, high, 0.0))
         return np.where(proper, found, np.where(q == 0, at_ends[0], np.where(q == 1, at_ends[1], np.nan)))[()]
 
     def _draw(self, size: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
@@ -161,16 +162,3 @@ class Mixture(ScalarFamily):
 
     def __hash__(self) -> int:
         return hash((Mixture, np.asarray(self.weights, dtype=np.float64).tobytes(), self.components))
-
-
-def _bisect(reached: Callable[[Any], Any], low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The boundary of `reached` in [low, high], to rounding: halving, in logs while the ends differ by a factor > 4."""
-    for _ in range(200):  # 60 or so; a root of 0 between ends of opposite sign converges absolutely only
-        both_positive = (low > 0) & (high > 4.0 * low)
-        middle = np.where(both_positive, np.sqrt(np.abs(low)) * np.sqrt(np.abs(high)), 0.5 * low + 0.5 * high)
-        active = (middle > low) & (middle < high)
-        if not np.any(active):
-            break
-        hit = reached(middle)
-        low, high = np.where(active & ~hit, middle, low), np.where(active & hit, middle, high)
-    return high

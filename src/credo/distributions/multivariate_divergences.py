@@ -1,4 +1,4 @@
-"""Kullback–Leibler divergences of the vector, matrix and joint families; importing this registers them with `kl`."""
+"""Kullback–Leibler divergences of the vector, matrix and joint families: `kl` imports this when it meets one."""
 
 from __future__ import annotations
 

@@ -14,11 +14,12 @@ from credo.distributions import expectation
 from credo.distributions.base import POSITIVE_VALUE, Constraint, observations
 from credo.distributions.fitting import posterior_mode
 from credo.distributions.gamma import check_positive_moments
-from credo.distributions.scalar import POSITIVE_PROBABILITY, ScalarFamily, arguments, integer_quantile, within
+from credo.distributions.scalar import POSITIVE_PROBABILITY, ScalarFamily, arguments, within
 from credo.distributions.statistics import WeightedMoments
 from credo.distributions.stirling import log_binomial
 from credo.distributions.support import COUNTS, Support
 from credo.errors import DataError, ParameterError
+from credo.numerics.inversion import integer_quantile
 
 __all__ = ["NegativeBinomial"]
 

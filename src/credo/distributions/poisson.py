@@ -11,10 +11,11 @@ from credo.distributions import expectation
 from credo.distributions.base import NON_NEGATIVE_VALUE, Constraint, observations
 from credo.distributions.fitting import posterior_mode
 from credo.distributions.gamma import Gamma
-from credo.distributions.scalar import ScalarFamily, arguments, implied_sd, integer_quantile, within
+from credo.distributions.scalar import ScalarFamily, arguments, implied_sd, within
 from credo.distributions.stirling import log_poisson
 from credo.distributions.support import COUNTS, Support
 from credo.errors import ParameterError
+from credo.numerics.inversion import integer_quantile
 
 __all__ = ["Poisson"]
 

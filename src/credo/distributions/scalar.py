@@ -20,7 +20,7 @@ from credo.errors import ParameterError
 from credo.numerics.namespace import namespace
 
 __all__ = ["ScalarFamily", "COUNT", "POSITIVE_PROBABILITY", "PROBABILITY_VECTOR", "arguments", "within",
-           "spread", "member", "implied_sd", "integer_quantile"]  # fmt: skip
+           "spread", "member", "implied_sd"]  # fmt: skip
 
 COUNT = Constraint("an integer ≥ 0", lambda v: np.isfinite(v) & (v >= 0) & (np.floor(v) == v))
 POSITIVE_PROBABILITY = Constraint("> 0 and ≤ 1", lambda v: (v > 0) & (v <= 1))
@@ -102,30 +102,3 @@ def implied_sd(owner: str, sd: Any, implied: Any) -> None:
             sd,
             "Leave it out, or choose a family with two parameters.",
         )
-
-
-def integer_quantile(
-    q: Any, reached: Callable[[np.ndarray], np.ndarray], ends: tuple[Any, Any], low: Any, high: Any, guess: Any
-) -> Any:
-    """The smallest integer k in [low, high] with `reached(k)`, a test that stays true once true.
-
-    `ends` are the answers at q = 0 and q = 1. Doubling from `guess`, then bisection: about 2 log₂(k) tests.
-    """
-    q, below, high, guess = np.broadcast_arrays(q, np.subtract(low, 1.0), high, guess)
-    proper = (q > 0) & (q < 1)
-    above = np.where(proper, np.clip(np.floor(guess), below + 1.0, high), high)
-    step = 1.0
-    while np.any(short := proper & (above < high) & ~reached(above)):
-        below = np.where(short, above, below)
-        above = np.where(short, np.minimum(above + step, high), above)
-        step *= 2.0
-    while True:
-        with np.errstate(invalid="ignore"):  # improper levels may hold −∞ + ∞
-            middle = np.floor(0.5 * (below + above))
-        active = proper & (middle > below) & (middle < above)
-        if not np.any(active):
-            break
-        hit = reached(np.where(active, middle, above))
-        above, below = np.where(active & hit, middle, above), np.where(active & ~hit, middle, below)
-    at_ends = np.where(q == 0, ends[0], np.where(q == 1, ends[1], np.nan))
-    return np.where(proper, above, at_ends)[()]

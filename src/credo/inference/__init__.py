@@ -1,1 +1,46 @@
-"""To be described."""
+"""Engines: they know no model, and say which rung they stand on and how sure they are.
+
+`result`, `posterior`  the two records that every engine returns
+`exact/`               linear-Gaussian algebra
+`newton`               the mode of a concave objective, over sources of blocks
+`weighted`             a posterior as weighted points: a Gaussian corrected by importance weights, checked by k̂
+`target`, `transforms`, `draws`  a density over named parameters; to the whole space and back; draws
+`map`, `laplace`, `pathfinder`   a target's mode, its Gaussian, its cheapest good approximation
+`mcmc/`                Markov chain Monte Carlo
+
+A name is imported when first used. Functions called like their module (`newton.newton`, `laplace.laplace`) are found
+there alone: here the name means the module.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+#: public name → module; an exact fit needs the records alone, so the engines are not imported with them
+_MODULES = {
+    "Result": "result",
+    "Posterior": "posterior",
+    "LinearPosterior": "exact",
+    "Curve": "newton",
+    "NewtonFit": "newton",
+    "SplitProposal": "weighted",
+    "WeightedDraws": "weighted",
+    "importance_sample": "weighted",
+    "Target": "target",
+    "Draws": "draws",
+    "ImportanceDraws": "draws",
+    "Mode": "map",
+    "maximise": "map",
+    "LaplacePosterior": "laplace",
+}
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'credo.inference' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"credo.inference.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

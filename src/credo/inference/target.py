@@ -66,6 +66,9 @@ class Target:
     def __post_init__(self) -> None:
         if not self.shapes:
             raise ParameterError("Target", "shapes", "a non-empty mapping of names to shapes", self.shapes)
+        empty = [name for name, shape in self.shapes.items() if 0 in tuple(shape)]
+        if empty:
+            raise ParameterError("Target", f"shape of {empty[0]}", "without an empty axis", self.shapes[empty[0]])
         unknown = [name for name in (*self.supports, *self.dims) if name not in self.shapes]
         if unknown:
             raise ParameterError(
@@ -166,9 +169,9 @@ class Target:
             return Evaluation(-np.inf, np.zeros(self.dim) if gradient else None)
         if self.vectorised:
             values, gradients = self._functions(x[None], gradient)
-            return Evaluation(float(values[0]), None if gradients is None else gradients[0])
+            return Evaluation(_number(values[0]), None if gradients is None else gradients[0])
         value, slope = self._functions(x, gradient)
-        return Evaluation(float(value), slope)
+        return Evaluation(_number(value), slope)
 
     def evaluate_rows(self, x: np.ndarray, gradient: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
         """The same at positions (n, dim): values (n,) and gradients (n, dim)."""
@@ -231,3 +234,12 @@ class Target:
                 remedy="Check the gradient against finite differences of the log density.",
             )
         return evaluation
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except TypeError:
+        raise ParameterError(
+            "Target", "log_density", "one number per position: a scalar, or (n,) for (n, dim) if vectorised", value
+        ) from None

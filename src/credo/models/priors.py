@@ -27,7 +27,7 @@ class CoefficientPrior:
 
 
 def resolve_prior(owner: str, prior: Any, column_scale: np.ndarray) -> CoefficientPrior:
-    """Read the `prior` of `owner` for P columns whose root mean squares are `column_scale` (P,), zeros where constant."""
+    """Read the `prior` of `owner` for P columns with root mean squares `column_scale` (P,), 0 where constant."""
     p = column_scale.size
     unit = 1.0 / np.where(column_scale > 0.0, column_scale, 1.0)
     zero = np.zeros(p)
@@ -42,7 +42,9 @@ def resolve_prior(owner: str, prior: Any, column_scale: np.ndarray) -> Coefficie
             return CoefficientPrior("learned", Whitening(offset, np.ones(p)))
         return CoefficientPrior("stated", Whitening(offset, vector(owner, prior.sd, p, "prior.sd")))
     if kind == "MultivariateNormal":
-        return CoefficientPrior("stated", Whitening(vector(owner, prior.mean, p, "prior.mean"), root(owner, prior.covariance, p)))
+        return CoefficientPrior(
+            "stated", Whitening(vector(owner, prior.mean, p, "prior.mean"), root(owner, prior.covariance, p))
+        )
     if kind == "NormalInverseGamma":
         scale = np.asarray(prior.covariance, dtype=np.float64)
         whitening = Whitening(

@@ -4,8 +4,11 @@
 `random`      seeds become generators, once
 `threads`     BLAS capped for small work
 `cholesky`    jittered factors, triangular solves, rank-one updates
+`lapack`      the LAPACK routines used by name, typed
+`double_double`  sums, products and factors of arrays at twice the precision of float64
 `quadrature`  one-dimensional integrals and moments with an error estimate
-`special`     log-space helpers and special functions that SciPy lacks
+`inversion`   quantiles from a distribution function
+`lattice`     evenly spread points in the unit cube
 """
 
 from credo.numerics.cholesky import CholeskyFactor, cholesky, cholesky_update, log_determinant, solve_lower

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from credo.errors import NotPositiveDefiniteError
+from credo.numerics.lapack import triangle
 
 __all__ = ["CholeskyFactor", "cholesky", "cholesky_update", "solve_lower", "log_determinant"]
 
@@ -41,8 +42,8 @@ def cholesky(matrix: np.ndarray, name: str = "matrix") -> CholeskyFactor:
     for relative in JITTERS:
         jitter = relative * scale
         candidate = matrix if relative == 0.0 else matrix + jitter * np.eye(n)
-        lower, info = scipy.linalg.lapack.dpotrf(candidate, lower=1, clean=1)
-        if info == 0:
+        lower = triangle(candidate, lower=True)
+        if lower is not None:
             return CholeskyFactor(np.ascontiguousarray(lower), jitter)
         if scale <= 0.0:
             break

@@ -10,14 +10,14 @@ __all__ = ["kronecker_points"]
 def kronecker_points(n: int, d: int) -> np.ndarray:
     """2⌈n/2⌉ points of (0, 1)ᵈ: the additive recurrence x_i = ½ + i α mod 1, and the mirror image 1 − x_i of each.
 
-    α_j = φ⁻ʲ with φ the root of φ^{d+1} = φ + 1, which generalises the golden ratio: every prefix is even, no search for a
-    generator, and no point sits in a corner of the cube, where importance weights would explode.
+    α_j = φ⁻ʲ with φ the root of φ^{d+1} = φ + 1, which generalises the golden ratio: every prefix is even, no search
+    for a generator, and no point sits in a corner of the cube, where importance weights would explode.
 
-    Reference: Roberts (2018), The unreasonable effectiveness of quasirandom sequences; Niederreiter (1992), §3.1 on Kronecker
-    sequences.
+    Reference: Roberts (2018), The unreasonable effectiveness of quasirandom sequences; Niederreiter (1992), §3.1 on
+    Kronecker sequences.
 
     >>> x = kronecker_points(1000, 3)
-    >>> x.mean(axis=0).tolist(), (12 * x.var(axis=0)).round(2).tolist()
+    >>> x.mean(axis=0).round(12).tolist(), (12 * x.var(axis=0)).round(2).tolist()
     ([0.5, 0.5, 0.5], [1.0, 1.0, 1.0])
     """
     phi = 2.0

@@ -15,8 +15,8 @@ __all__ = ["as_generator"]
 def as_generator(random_state: Any = None) -> np.random.Generator:
     """A `numpy.random.Generator` from an int seed, a Generator (returned as it is), a RandomState or None.
 
-    >>> as_generator(0).integers(10) == as_generator(0).integers(10)
-    True
+    >>> as_generator(0).integers(10).item()
+    8
     """
     if isinstance(random_state, np.random.Generator):
         return random_state

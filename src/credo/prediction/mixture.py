@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
-from credo.errors import NumericalError, ParameterError
+from credo.errors import ParameterError
+from credo.numerics.inversion import integer_quantile, invert_cdf
 from credo.prediction.classes import ClassPredictive
 from credo.prediction.predictive import Predictive
 
 __all__ = ["MixturePredictive", "mix"]
-
-# Chandrupatla's method at worst halves the bracket every other step: 2 × 64 halvings exhaust a float64.
-MAX_STEPS = 128
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,11 +97,13 @@ class MixturePredictive(Predictive):
             raise ParameterError("MixturePredictive", "q", "between 0 and 1", q)
         each = np.stack([p.quantile(q) for p in self.components])
         low, high = each.min(axis=0), each.max(axis=0)
-        solve = _first_count if self.kind == "count" else _root
-        if q.ndim == 0:
-            return solve(self.cdf, q, low, high)
         flat = zip(q.ravel(), low.reshape(-1, *self.shape), high.reshape(-1, *self.shape))
-        return np.stack([solve(self.cdf, level, a, b) for level, a, b in flat]).reshape(low.shape)
+        return np.stack([self._invert(*each) for each in flat]).reshape(low.shape)
+
+    def _invert(self, q: float, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        if self.kind == "count":
+            return integer_quantile(q, lambda y: self.cdf(y) >= q, (low, high), low, high, low)
+        return invert_cdf(self.cdf, q, low, high)
 
     def _draw(self, n: int, rng: np.random.Generator) -> np.ndarray:
         # One hypothesis for all rows of a draw: rows are then jointly distributed as the mixture says.
@@ -186,57 +186,3 @@ def _checked(owner: str, weights: Any, components: Sequence[Predictive]) -> tupl
     if any(p.shape != kept[0].shape or p.kind != kept[0].kind for p in kept):
         raise ParameterError(owner, "components", "predictives of the same rows and kind", components)
     return weights[used] / total, kept
-
-
-def _root(cdf: Callable[[Any], np.ndarray], q: Any, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """cdf(y) = q in [low, high], every row at once: Chandrupatla's bisection with inverse quadratic steps.
-
-    Reference: T. R. Chandrupatla, Advances in Engineering Software 28 (1997) 145-149.
-    """
-    a, b = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
-    finite = np.isfinite(a) & np.isfinite(b)
-    # An infinite end is the quantile itself (q = 0 or 1); a finite stand-in keeps the arithmetic quiet.
-    a, b = np.where(finite, a, 0.0), np.where(finite, b, 0.0)
-    fa, fb = cdf(a) - q, cdf(b) - q
-    c, fc, t = a, fa, np.full(a.shape, 0.5)
-    for _ in range(MAX_STEPS):
-        best = np.where(np.abs(fa) < np.abs(fb), a, b)
-        width = np.abs(b - a)
-        tolerance = 4.0 * np.finfo(np.float64).eps * np.abs(best) + np.finfo(np.float64).tiny
-        done = (width <= tolerance) | (fa == 0.0) | (fb == 0.0) | (np.sign(fa) == np.sign(fb)) | ~finite
-        if np.all(done):
-            return np.where(finite, best, np.where(np.asarray(q) < 0.5, low, high))
-        t = np.clip(
-            t,
-            0.5 * tolerance / np.maximum(width, tolerance),
-            1.0 - 0.5 * tolerance / np.maximum(width, tolerance),
-        )
-        x = np.where(done, a, a + t * (b - a))
-        fx = np.where(done, fa, cdf(x) - q)
-        same = np.sign(fx) == np.sign(fa)
-        c, fc = np.where(same, a, b), np.where(same, fa, fb)
-        b, fb = np.where(same, b, a), np.where(same, fb, fa)
-        a, fa = x, fx
-        t = _interpolated_step(a, b, c, fa, fb, fc)
-    raise NumericalError("A quantile of the mixture did not settle: its cdf is not monotone or not finite.", value=q)
-
-
-def _interpolated_step(a: Any, b: Any, c: Any, fa: Any, fb: Any, fc: Any) -> np.ndarray:
-    """Where in [a, b] to look next: inverse quadratic interpolation where it is monotone, else the middle."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        xi, phi = (a - b) / (c - b), (fa - fb) / (fc - fb)
-        safe = (phi * phi < xi) & ((1.0 - phi) ** 2 < 1.0 - xi)
-        step = fa / (fb - fa) * fc / (fb - fc) + (c - a) / (b - a) * fa / (fc - fa) * fb / (fc - fb)
-    return np.where(safe & np.isfinite(step), step, 0.5)
-
-
-def _first_count(cdf: Callable[[Any], np.ndarray], q: Any, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The smallest integer y in [low, high] with cdf(y) ≥ q, by bisection."""
-    low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
-    if not np.all(np.isfinite(high)):  # q = 1 of an unbounded count
-        return high
-    while np.any(low < high):
-        middle = np.floor(0.5 * (low + high))
-        reached = cdf(middle) >= q
-        low, high = np.where(reached, low, np.minimum(middle + 1.0, high)), np.where(reached, middle, high)
-    return high

@@ -9,7 +9,8 @@
 `atomic`    a file appears whole or not at all
 """
 
-from credo.saving.atomic import MissingFileError, StorageError, atomic_write
+from credo.errors import MissingFileError, StorageError
+from credo.saving.atomic import atomic_write
 from credo.saving.files import FileDescription, describe, is_credo_file, load, save
 from credo.saving.registry import estimator_from_state, estimator_state, register
 

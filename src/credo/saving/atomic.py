@@ -9,20 +9,9 @@ import stat
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from credo.errors import CredoError
+from credo.errors import CredoError, MissingFileError, StorageError
 
-__all__ = ["StorageError", "MissingFileError", "atomic_write", "storage_errors"]
-
-
-class StorageError(CredoError, OSError):
-    """The operating system refused: no permission, no space, no such folder. `errno` is the system's."""
-
-    def __str__(self) -> str:  # OSError would show the error number instead
-        return str(self.args[0])
-
-
-class MissingFileError(StorageError, FileNotFoundError):
-    """There is no file of that name."""
+__all__ = ["atomic_write", "storage_errors"]
 
 
 @contextlib.contextmanager

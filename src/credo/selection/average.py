@@ -122,7 +122,9 @@ class ModelAverage(BaseEstimator):
         named = dict(zip(fitted, found.weights.tolist(), strict=True))
         return self._settle(fitted, named, {"gap": found.gap, "log_score": found.log_score})
 
-    def _settle(self, fitted: dict[str, Any], weights: dict[str, float], certificate: dict[str, float] | None = None) -> Self:
+    def _settle(
+        self, fitted: dict[str, Any], weights: dict[str, float], certificate: dict[str, float] | None = None
+    ) -> Self:
         first = next(iter(fitted.values()))
         self.estimators_ = fitted
         self.weights_ = weights

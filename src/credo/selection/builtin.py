@@ -5,6 +5,7 @@ Seconds are estimates for one core of 2020, within a factor of two or so (`bench
 
 from __future__ import annotations
 
+from credo.distributions.normal import Normal
 from credo.models.baseline import InterceptOnlyClassifier, InterceptOnlyRegressor
 from credo.models.featured import FeaturedModel, Quadratic
 from credo.models.glm import LogisticRegression
@@ -16,6 +17,13 @@ __all__: list[str] = []
 # Multiply-adds a second of BLAS on one core, and of elementwise work.
 BLAS = 1e10
 ELEMENTWISE = 2e8
+# Student-t quantiles a second: what places the importance points.
+QUANTILES = 5e5
+
+
+# One scale for all coefficients of `Quadratic`'s columns, which are standardised and share out the prior's variance.
+def curved(model: type, interactions: bool) -> FeaturedModel:
+    return FeaturedModel(Quadratic(interactions=interactions), model(prior=Normal(0, None)))
 
 
 def squares(p: int) -> int:
@@ -39,34 +47,31 @@ def logistic_seconds(n: int, columns: int) -> float:
     """Fifteen Newton passes and the importance points; six such fits where the posterior is unlikely to be certified."""
     points = min(4096.0, max(256.0, 4e7 / n)) + 8.0 * columns
     newton = 15.0 * (n * columns**2 + columns**3 / 3.0) / BLAS
-    fit = newton + points * n * columns / BLAS + points * n / ELEMENTWISE
+    draws = points * columns / QUANTILES
+    fit = newton + points * n * columns / BLAS + points * n / ELEMENTWISE + draws
     return fit * (1.0 if columns <= 50 and n >= 20 * columns else 6.0)
 
 
 for _candidate in (
     Candidate("baseline", "regression", 0, InterceptOnlyRegressor, int, baseline_seconds),
     Candidate("linear", "regression", 10, LinearRegression, int, linear_seconds),
-    Candidate(
-        "squares", "regression", 20, lambda: FeaturedModel(Quadratic(), LinearRegression()), squares, linear_seconds
-    ),
+    Candidate("squares", "regression", 20, lambda: curved(LinearRegression, False), squares, linear_seconds),
     Candidate(
         "interactions",
         "regression",
         30,
-        lambda: FeaturedModel(Quadratic(interactions=True), LinearRegression()),
+        lambda: curved(LinearRegression, True),
         interactions,
         linear_seconds,
     ),
     Candidate("baseline", "classification", 0, InterceptOnlyClassifier, int, baseline_seconds),
     Candidate("logistic", "classification", 10, LogisticRegression, int, logistic_seconds),
-    Candidate(
-        "squares", "classification", 20, lambda: FeaturedModel(Quadratic(), LogisticRegression()), squares, logistic_seconds
-    ),
+    Candidate("squares", "classification", 20, lambda: curved(LogisticRegression, False), squares, logistic_seconds),
     Candidate(
         "interactions",
         "classification",
         30,
-        lambda: FeaturedModel(Quadratic(interactions=True), LogisticRegression()),
+        lambda: curved(LogisticRegression, True),
         interactions,
         logistic_seconds,
     ),

@@ -133,8 +133,8 @@ def _rank(
 
     def row(trial: Trial) -> ComparisonRow:
         score, error = _mean(known[trial.name], weights, units)
-        difference, difference_error = (0.0, 0.0) if trial.name == best else _mean(
-            known[trial.name] - known[best], weights, units
+        difference, difference_error = (
+            (0.0, 0.0) if trial.name == best else _mean(known[trial.name] - known[best], weights, units)
         )
         return ComparisonRow(
             trial.name,
@@ -159,9 +159,7 @@ def _mean(values: np.ndarray, weights: Any, units: Any) -> tuple[float, float]:
     return -np.inf, np.inf
 
 
-def _warn_of_dependence(
-    model: Any, table: Table, categories: Mapping[str, Any], rng: np.random.Generator
-) -> None:
+def _warn_of_dependence(model: Any, table: Table, categories: Mapping[str, Any], rng: np.random.Generator) -> None:
     try:
         residuals, sorted_ = _residuals(model, table)
     except CredoError:  # a predictive without a mean has no residuals to look at

@@ -101,8 +101,12 @@ def _require_same_outcomes(models: Mapping[str, Any]) -> None:
         known = {name: record[kind] for name, record in seen.items() if kind in record}
         first = next(iter(known.values()), None)
         for name, record in known.items():
-            same = record == first if kind == "classes" else (
-                len(record) == len(first) and np.allclose(record, first, rtol=1e-9)  # type: ignore[arg-type]
+            same = (
+                record == first
+                if kind == "classes"
+                else (
+                    len(record) == len(first) and np.allclose(record, first, rtol=1e-9)  # type: ignore[arg-type]
+                )
             )
             if not same:
                 raise DataError(

@@ -1,11 +1,12 @@
 """`Hypotheses`: finitely many explanations, weighed datum by datum.
 
-    P(h | d₁ … d_n) ∝ P(d_n | h) P(h | d₁ … d_{n−1}),      P(d | D) = Σ_h P(d | h) P(h | D)
+P(h | d₁ … d_n) ∝ P(d_n | h) P(h | d₁ … d_{n−1}),      P(d | D) = Σ_h P(d | h) P(h | D)
 """
 
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Self
@@ -133,7 +134,9 @@ class Hypotheses:
             value = _likelihood(hypothesis, datum)
             low = value < 0 if isinstance(value, Fraction) else np.isnan(value) or value == np.inf
             if low:
-                raise DataError(f"Hypotheses: {name!r} gives the datum a likelihood that is none: {value}.", value=value)
+                raise DataError(
+                    f"Hypotheses: {name!r} gives the datum a likelihood that is none: {value}.", value=value
+                )
             values.append(value)
         return values
 
@@ -173,8 +176,6 @@ def _as_log(value: Any) -> float:
 
 def _log_integer(n: int) -> float:
     """math.log of an integer takes any size."""
-    import math
-
     return math.log(n)
 
 

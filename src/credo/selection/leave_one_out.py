@@ -100,9 +100,7 @@ def _(model: LogisticRegression, X: Any, y: Any, sample_weight: Any = None) -> n
     return logit_leave_one_out(phi, codes, draws.mean.reshape(k, width), draws.covariance)
 
 
-def linear_leave_one_out(
-    belief: LinearBelief, X: Any, y: Any, weights: Any = None, variance: Any = None
-) -> np.ndarray:
+def linear_leave_one_out(belief: LinearBelief, X: Any, y: Any, weights: Any = None, variance: Any = None) -> np.ndarray:
     """The linear-Gaussian formulas, summed over targets, (n,).
 
     belief : posterior of all rows
@@ -165,9 +163,7 @@ def _log_student_t(deviation: np.ndarray, df: np.ndarray, squared_scale: np.ndar
     return constant - 0.5 * np.log(squared_scale) - 0.5 * (df + 1.0) * np.log1p(z / df)
 
 
-def logit_leave_one_out(
-    phi: np.ndarray, codes: np.ndarray, mean: np.ndarray, covariance: np.ndarray
-) -> np.ndarray:
+def logit_leave_one_out(phi: np.ndarray, codes: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """The formula for classes, (n,).
 
     phi : (n, D) rows; codes (n,) classes; mean (k, D) and covariance (kD, kD) of the coefficients, k = 1 for two classes

@@ -17,8 +17,8 @@ __all__ = ["Candidate", "Candidates", "candidates", "register_candidate", "TASKS
 
 #: what is predicted
 TASKS = ("regression", "classification")
-# One candidate may take a third of the ten seconds that a comparison of all should, and a few hold half a small machine's memory.
-SECONDS = 3.0
+# A comparison of all should take ten seconds, of which the largest candidate may have about half; several are in memory at once.
+SECONDS = 4.0
 BYTES = 2e9
 
 

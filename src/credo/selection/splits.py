@@ -75,7 +75,9 @@ def make_splits(
 def _column(name: str, values: Any, n: int) -> np.ndarray:
     column = np.asarray(values)
     if column.shape != (n,):
-        raise DataError(f"compare.{name} must have one entry per row ({n}), got shape {column.shape}.", value=column.shape)
+        raise DataError(
+            f"compare.{name} must have one entry per row ({n}), got shape {column.shape}.", value=column.shape
+        )
     if column.dtype.kind in "fmM" and np.any(np.isnat(column) if column.dtype.kind in "mM" else np.isnan(column)):
         raise DataError(f"compare.{name} holds missing values.", remedy="Drop those rows, or fill them in.")
     return column

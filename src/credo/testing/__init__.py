@@ -1,1 +1,6 @@
-"""To be described."""
+"""Contract suites: what every family, likelihood and kernel must pass, yours included. Nothing in `credo` imports them.
+
+`families`     scalar families: the density, cdf, quantiles, moments and draws agree
+`likelihoods`  derivatives, links and predictive integrals against mpmath (needs `mpmath`)
+`kernels`      Markov kernels: Geweke's joint test and simulation-based calibration
+"""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
 
@@ -15,7 +14,7 @@ from credo.blocks.reduction import reduce
 from credo.blocks.source import Block
 from credo.errors import DataError, NotIdentifiedError
 from credo.inference.exact.precise import PreciseMoments
-from credo.inference.exact.spectrum import Whitening, centred_rows, jacobi_svd, plain_rows
+from credo.inference.exact.spectrum import Whitening, centred_rows, plain_rows
 from credo.inference.exact.statistics import (
     RegressionStatistics,
     accumulate_factor,
@@ -255,26 +254,6 @@ class TestStatistics:
 
 
 class TestSpectrum:
-    def test_graded_singular_values_and_vectors_keep_their_digits(self):
-        rng = np.random.default_rng(11)
-        rows = np.triu(rng.normal(size=(5, 5))) * 10.0 ** -np.arange(0.0, 20.0, 4.0)[:, None]
-        with mpmath.workdps(60):
-            _, truth, right = mpmath.svd_r(mpmath.matrix(rows.tolist()))
-        u, singular, v = jacobi_svd(rows)
-        np.testing.assert_allclose(singular, [float(s) for s in truth], rtol=1e-13)
-        expected = np.array([[float(right[k, i]) for k in range(5)] for i in range(5)])
-        np.testing.assert_allclose(np.abs(v), np.abs(expected), rtol=1e-11)
-        np.testing.assert_allclose((u * singular) @ v.T, rows, atol=1e-15)
-
-    @pytest.mark.parametrize(("k", "p"), [(0, 3), (1, 1), (1, 4), (3, 5), (12, 30)])
-    def test_fewer_rows_than_columns_leave_zeros(self, k, p):
-        rows = np.random.default_rng(k).normal(size=(k, p))
-        u, singular, v = jacobi_svd(rows)
-        assert u.shape == (k, p)
-        assert not singular[k:].any()
-        np.testing.assert_allclose((u * singular) @ v.T, rows, atol=1e-13)
-        np.testing.assert_allclose(v.T @ v, np.eye(p), atol=1e-13)
-
     def test_fewer_rows_than_columns_are_thin_like_the_factor(self):
         rng = np.random.default_rng(12)
         X, y = rng.normal(size=(4, 9)), rng.normal(size=4)

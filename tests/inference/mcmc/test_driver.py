@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import pytest
 
-from credo.distributions.support import BOOLEAN, POSITIVE
+from credo.distributions.support import BOOLEAN, POSITIVE, SIMPLEX
 from credo.errors import ConvergenceWarning, NumericalError, ParameterError
 from credo.inference.mcmc import (
     HMC,
@@ -346,6 +346,29 @@ def test_unsuitable_kernels_are_named():
     with pytest.raises(ParameterError, match="resume"):
         sample(NORMAL, NUTS(), resume=quietly(NORMAL, NUTS(), draws=5, warmup=0, rng=0).__class__(
             {"a": np.zeros((1, 5))}, quietly(NORMAL, NUTS(), draws=5, warmup=0, rng=0).result))  # fmt: skip
+
+
+def test_densities_and_starts_of_the_wrong_form_are_named():
+    with pytest.raises(ParameterError, match="one number per position"):
+        sample(Target(lambda x: -0.5 * x**2, {"x": (2,)}), RandomWalk(), rng=0)
+    with pytest.raises(ParameterError, match="one number per position"):
+        sample(Target(lambda x: -0.5 * x**2, {"x": ()}, vectorised=True), RandomWalk(), rng=0)
+    with pytest.raises(ParameterError, match="empty axis"):
+        Target(log_density, {"x": (0,)})
+    with pytest.raises(ParameterError, match=r"such as NUTS\(\)"):
+        sample(NORMAL, NUTS, rng=0)
+    simplex = Target(lambda x: 0.0, {"p": (2,)}, gradient=lambda x: 0 * x, supports={"p": SIMPLEX})
+    with pytest.raises(NumericalError, match="on the edge of its support"):
+        sample(simplex, NUTS(), rng=0, initial=[0.0, 1.0])
+    with pytest.raises(NumericalError, match=r"p\[0\] = 0.7 is outside"):
+        sample(simplex, NUTS(), rng=0, initial=[0.7, 0.7])
+
+
+def test_extreme_scales():
+    for scale in (1e-6, 1e15):
+        target = Target(lambda x, s=scale: -0.5 * x @ x / s**2, {"x": ()}, gradient=lambda x, s=scale: -x / s**2)
+        draws = sample(target, NUTS(), draws=500, warmup=300, rng=0)
+        assert draws.sd == pytest.approx(scale, rel=0.15)
 
 
 def test_conditionals_are_checked():

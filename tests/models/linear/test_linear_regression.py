@@ -45,7 +45,8 @@ class TestKnownAnswers:
     def test_evidence_on_diabetes_with_a_flat_intercept(self):
         X, y = load_diabetes(return_X_y=True)
         model = cr.LinearRegression(prior=cr.Normal(0, None), inference="evidence").fit(X, y)
-        # 3.40231443e-4 and 1.14644153e-5 in shared/MATHS.md, whose optimiser stopped 3e-8 short of the root of the gradient
+        # 3.40231443e-4 and 1.14644153e-5 in shared/MATHS.md, whose optimiser stopped 3e-8 short of the root of the
+        # gradient
         np.testing.assert_allclose(1 / model.noise_scale_**2, 3.402314496e-4, rtol=1e-9)
         np.testing.assert_allclose(1 / model.prior_scale_**2, 1.1464415625e-5, rtol=1e-9)
         np.testing.assert_allclose(model.predict_distribution(X.mean(0)[None]).sd, 54.27546, atol=5e-6)

@@ -1,6 +1,7 @@
 """Exact linear-Gaussian inference, shared by everything Gaussian.
 
 `statistics`       mergeable moments or factors of [X y]
+`precise`          the moments in double-double, for ill-conditioned tables
 `spectrum`         the likelihood in rotated coordinates: primal, dual, flat or proper priors alike
 `linear_gaussian`  closed forms, and quadrature or maximisation over the one hyperparameter left
 `belief`           the result: means and variances of coefficients and of f(x)

@@ -29,9 +29,9 @@ from credo.numerics.quadrature import discretise, log_gauss_rule
 __all__ = ["Likelihood", "NoisePrior", "fixed_prior", "flat_prior", "learned_scale", "prior_in_own_units"]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
-# Gauss nodes kept of a hyperparameter's posterior: predictive moments are within 1e-9 of the full rule, 99.9 % quantiles
-# within 1e-6 of an sd, over strong and absent signals (tests/inference/exact).
-N_NODES = 16
+# Gauss nodes kept of a hyperparameter's posterior: predictive moments are within 1e-9 of the full rule, 99.9 %
+# quantiles within 1e-6 of an sd, over strong and absent signals (tests/inference/exact).
+N_NODES = 24
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,8 @@ def learned_scale(
     """u ~ N(0, σ² r I), the ratio r integrated by quadrature, or set (with σ²) where the evidence is highest.
 
     The hyperprior is on the signal-to-noise ratio √(r g), g the mean square of a row of the whitened design (`gain` if
-    given): half-Cauchy with scale 1, the same as R² ~ Beta(½, ½), unless `log_hyperprior` (log SNR → log density) is given.
+    given): half-Cauchy with scale 1, the same as R² ~ Beta(½, ½), unless `log_hyperprior` (log SNR → log density) is
+    given.
     """
     if noise is not None:
         _require_rows(2.0 * noise.shape + likelihood.nu)
@@ -313,7 +314,7 @@ def _one_target(likelihood: Likelihood, target: int) -> Likelihood:
 def _maximise(
     objective: Callable[[np.ndarray], np.ndarray], slope: Callable[[float], float], start: float
 ) -> tuple[float, float]:
-    """Global maximum on a wide grid in log units; then the root of the slope, which has twice the digits of an argmax."""
+    """Global maximum on a wide grid in log units; then the root of the slope, with twice the digits of an argmax."""
     grid = start + np.linspace(-60.0, 60.0, 481)
     best = int(np.argmax(objective(grid)))
     low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, grid.size - 1)])
@@ -345,7 +346,7 @@ def _require_rows(df: float) -> None:
 
 
 def _require_identified(spectrum: Spectrum, names: list[str]) -> None:
-    """Under a flat prior every direction must be touched by the rows; the error names the columns of one that is not."""
+    """Under a flat prior the rows must touch every direction; the error names the columns of one they do not."""
     rank = spectrum.rank()
     if rank == spectrum.n_columns:
         return

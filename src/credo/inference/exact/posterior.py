@@ -218,7 +218,7 @@ class LinearPosterior:
                 np.log(belief.weights[j, target] + 1e-300)
                 + elliptical_log_prob(squared, log_det, theta.shape[-1], belief.df)
             )
-        return scipy.special.logsumexp(np.stack(terms), axis=0)
+        return np.asarray(scipy.special.logsumexp(np.stack(terms), axis=0))
 
     def _log_prob_dense(self, theta: np.ndarray, target: int) -> np.ndarray:
         """With an intercept column the marginal over the coefficients goes through their dense covariance."""
@@ -236,7 +236,7 @@ class LinearPosterior:
                 np.log(belief.weights[j, target] + 1e-300)
                 + elliptical_log_prob(squared, log_det, theta.shape[-1], belief.df)
             )
-        return scipy.special.logsumexp(np.stack(terms), axis=0)
+        return np.asarray(scipy.special.logsumexp(np.stack(terms), axis=0))
 
     def summary(self, mass: float = 0.9) -> dict[str, dict[str, Any]]:
         """Coefficient name → mean, sd, lower, upper, probability of being positive (single target)."""

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from credo.errors import NumericalError
 from credo.inference.exact.statistics import RegressionStatistics
 from credo.numerics.double_double import DoubleDouble, pivoted_cholesky, solve_upper
+from credo.numerics.lapack import jacobi_svd
 from credo.saving.registry import register
 
 __all__ = ["FactorRows", "MomentRows", "Spectrum", "Whitening", "centred_rows", "plain_rows"]
@@ -165,22 +165,6 @@ class MomentRows:
 
 
 Rows = FactorRows | MomentRows
-
-
-def jacobi_svd(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """U (K, P), s (P,), V (P, P) of rows (K, P) = U S Vᵀ, K ≤ P; s is 0 from K on.
-
-    Singular values and vectors keep their digits where rows or columns differ in size by powers of ten but are well
-    conditioned once each has length one. Cost a few P³.
-    """
-    k, p = rows.shape
-    square = np.zeros((p, p), order="F")
-    square[:k] = rows
-    # joba=0: LAPACK's accuracy class "C" (columns of any size); jobr=0: no singular value is too small to keep.
-    values, u, v, work, _, info = scipy.linalg.lapack.dgejsv(square, joba=0, jobu=0, jobv=0, jobr=0, jobt=0, jobp=0)
-    if info != 0:
-        raise NumericalError(f"The SVD of a {k} × {p} factor did not converge.", value=info)
-    return u[:k], values * (work[0] / work[1]), v
 
 
 def centred_rows(statistics: RegressionStatistics) -> Rows:

@@ -28,6 +28,7 @@ from credo.blocks.source import Block, Source
 from credo.errors import DataError
 from credo.inference.exact.precise import PreciseMoments
 from credo.numerics.double_double import DoubleDouble, pivoted_cholesky
+from credo.numerics.lapack import reciprocal_condition, triangle
 from credo.saving.registry import register
 
 __all__ = [
@@ -105,9 +106,10 @@ class RegressionStatistics:
             return pivoted_cholesky(self.precise.scatter(), self.precise.size).rows.round()
         assert self.scatter is not None
         scale = _unit_scale(np.diag(self.scatter))
-        upper, info = scipy.linalg.lapack.dpotrf(self.scatter / np.outer(scale, scale), lower=0, clean=1)
-        if info != 0:  # rank-deficient moments: the symmetric square root needs no pivot
-            values, vectors = np.linalg.eigh(self.scatter / np.outer(scale, scale))
+        correlation = self.scatter / np.outer(scale, scale)
+        upper = triangle(correlation, lower=False)
+        if upper is None:  # rank-deficient moments: the symmetric square root needs no pivot
+            values, vectors = np.linalg.eigh(correlation)
             upper = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         return upper * scale
 
@@ -194,9 +196,7 @@ def accumulate_moments(
     return _statistics(block, about + offset, counts, weights, noise_scale, scatter, None)
 
 
-def _products(
-    block: Block, shift: np.ndarray, weights: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, float]:
+def _products(block: Block, shift: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, float]:
     """Σ w d dᵀ (P + T, P + T), Σ w d and Σ w, for d = D − shift."""
     assert block.y is not None
     n, p = block.n_rows, block.X.shape[1]
@@ -239,7 +239,7 @@ def _guess(source: Source, noise_scale: np.ndarray | None) -> np.ndarray | None:
 
 
 def _mean(block: Block, weights: np.ndarray | None) -> np.ndarray:
-    """Weighted mean of the block's D (P + T,); a column's own value where it is constant, so that it centres to zero."""
+    """Weighted mean of the block's D (P + T,); a column's own value where constant, so that it centres to zero."""
     rows = _table(block)
     if not rows.size:
         return np.zeros(rows.shape[1])
@@ -375,11 +375,8 @@ def well_conditioned(scatter: np.ndarray, limit: float = CONDITION_LIMIT) -> boo
         return True
     scale = np.sqrt(diagonal)
     correlation = scatter / np.outer(scale, scale)
-    upper, info = scipy.linalg.lapack.dpotrf(correlation, lower=0)
-    if info != 0:
-        return False
-    reciprocal, info = scipy.linalg.lapack.dpocon(upper, np.abs(correlation).sum(axis=0).max(), uplo="U")
-    return info == 0 and reciprocal * limit >= 1.0
+    upper = triangle(correlation, lower=False)
+    return upper is not None and reciprocal_condition(upper, np.abs(correlation).sum(axis=0).max()) * limit >= 1.0
 
 
 def _unit_scale(diagonal: np.ndarray) -> np.ndarray:

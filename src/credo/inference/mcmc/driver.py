@@ -174,6 +174,8 @@ def sample(
             raise ParameterError("sample", name, f"an integer ≥ {least}", value)
     if threads is not None and threads < 1:
         raise ParameterError("sample", "threads", "None or ≥ 1", threads)
+    if isinstance(kernel, type) or not hasattr(kernel, "step"):
+        raise ParameterError("sample", "kernel", "a kernel, such as NUTS()", kernel)
     where, bijection = _space(target, kernel)
     if resume is not None:
         saved = resume.checkpoint if isinstance(resume, Draws) else resume

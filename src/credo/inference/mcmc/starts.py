@@ -31,7 +31,8 @@ def starting_positions(
         return np.array([_random(target, where, bijection, rng, kernel, i) for i, rng in enumerate(streams)])
     starts = _given(target, initial, streams)
     for i, x in enumerate(starts):
-        bad = np.flatnonzero(~np.isfinite(x) | (x < target.bounds[0]) | (x > target.bounds[1]))
+        low, high = target.bounds
+        bad = np.flatnonzero(~np.isfinite(x) | (x < low) | (x > high) | _off_simplex(target, x))
         if bad.size:
             raise NumericalError(
                 f"chain {i}: the start {target.labels[bad[0]]} = {x[bad[0]]:.6g} is outside its support, where the "
@@ -41,9 +42,27 @@ def starting_positions(
             )
     moved = starts if bijection is None else bijection.inverse(starts)
     for i, z in enumerate(moved):
+        if not np.all(np.isfinite(z)):
+            raise NumericalError(
+                f"chain {i}: the start ({target.describe(starts[i])}) is on the edge of its support, where a sampler "
+                "that moves on the transformed line cannot be.",
+                value=starts[i],
+                remedy="Start inside the support.",
+            )
         if where.has_density:
             where.check_start(z, kernel.needs_gradient, f"chain {i}")
     return moved
+
+
+def _off_simplex(target: Target, x: np.ndarray) -> np.ndarray:
+    """Which entries belong to a row of a simplex that does not sum to 1 (within 1e-8, as for printed digits)."""
+    off = np.zeros(target.dim, dtype=bool)
+    for name, value in target.split(x).items():
+        if target.support(name).kind == "simplex":
+            off[target.slices[name]] = np.broadcast_to(
+                np.abs(value.sum(axis=-1, keepdims=True) - 1.0) > 1e-8, value.shape
+            ).ravel()
+    return off
 
 
 def _given(target: Target, initial: Any, streams: list[np.random.Generator]) -> np.ndarray:

@@ -8,14 +8,14 @@ import numpy as np
 import scipy.special
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from credo.blocks.array import ArraySource
 from credo.blocks.reduction import reduce
 from credo.blocks.source import Block, Source
 from credo.errors import DataError, ParameterError
 from credo.inference.result import Result
-from credo.models.baseline.regressor import _note_columns
+from credo.models.columns import checked_rows, checked_weights, note_columns
 from credo.prediction.classes import ClassPredictive
 from credo.saving.registry import register
 
@@ -45,8 +45,8 @@ class InterceptOnlyClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    One pass over y, O(n). `sample_weight` counts rows. The evidence is that of the labels in their order: no multinomial
-    coefficient.
+    One pass over y, O(n). `sample_weight` counts rows. The evidence is that of the labels in their order: no
+    multinomial coefficient.
 
     Examples
     --------
@@ -93,14 +93,11 @@ class InterceptOnlyClassifier(ClassifierMixin, BaseEstimator):
         self._alpha()
         if isinstance(X, Source):
             if reset:
-                _note_columns(self, X)
+                note_columns(self, X, next(block.X.shape[1] for block in X if block.n_rows))
             return reduce(X, _label_counts, _merged)
         X, y = validate_data(self, X, y, reset=reset, ensure_all_finite=False)
         check_classification_targets(y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not sample_weight.sum() > 0:
-                raise ParameterError("InterceptOnlyClassifier.fit", "sample_weight", "not all zero", sample_weight)
+        sample_weight = checked_weights("InterceptOnlyClassifier", sample_weight, X)
         return reduce(ArraySource(np.empty((len(y), 1)), y, sample_weight), _label_counts, _merged)
 
     def _settle(self, counts: dict[Any, float]) -> Self:
@@ -144,8 +141,7 @@ class InterceptOnlyClassifier(ClassifierMixin, BaseEstimator):
             return np.log(np.maximum(a[codes] - w, 0.0)) - np.log(a.sum() - w)
 
     def _count_rows(self, X: Any) -> int:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, ensure_all_finite=False).shape[0]
+        return checked_rows(self, X, ensure_all_finite=False).shape[0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

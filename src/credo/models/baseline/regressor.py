@@ -7,14 +7,15 @@ from typing import Any, Self
 import numpy as np
 import scipy.special
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from credo.blocks.array import ArraySource
 from credo.blocks.reduction import reduce
 from credo.blocks.source import Block, Source
-from credo.errors import DataError, NotIdentifiedError, ParameterError
+from credo.errors import DataError, NotIdentifiedError
 from credo.inference.exact.statistics import RegressionStatistics, accumulate_moments
 from credo.inference.result import Result
+from credo.models.columns import checked_rows, checked_weights, note_columns
 from credo.prediction.student_t import StudentTPredictive
 from credo.saving.registry import register
 
@@ -78,15 +79,10 @@ class InterceptOnlyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         if isinstance(X, Source):
             statistics = reduce(X, _outcomes, RegressionStatistics.merge)
             if reset:
-                _note_columns(self, X)
+                note_columns(self, X, next(block.X.shape[1] for block in X if block.n_rows))
             return statistics, statistics.n_targets == 1
-        X, y = validate_data(
-            self, X, y, reset=reset, multi_output=True, y_numeric=True, ensure_all_finite=False
-        )
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not sample_weight.sum() > 0:
-                raise ParameterError("InterceptOnlyRegressor.fit", "sample_weight", "not all zero", sample_weight)
+        X, y = validate_data(self, X, y, reset=reset, multi_output=True, y_numeric=True, ensure_all_finite=False)
+        sample_weight = checked_weights("InterceptOnlyRegressor", sample_weight, X)
         source = ArraySource(np.empty((len(y), 1)), y, sample_weight)
         return reduce(source, _outcomes, RegressionStatistics.merge), y.ndim == 1
 
@@ -138,15 +134,16 @@ class InterceptOnlyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise NotIdentifiedError("Leaving one row out leaves fewer than two.", value=self.statistics_.count)
         residual = y - self.intercept_
         # The mean without the row is ȳ − w e/rest, its scatter S − w e² (1 + w/rest).
-        scatter = np.square(self.noise_scale_) * (self.statistics_.count - 1.0) - w * np.square(residual) * (1.0 + w / rest)
+        scatter = np.square(self.noise_scale_) * (self.statistics_.count - 1.0) - w * np.square(residual) * (
+            1.0 + w / rest
+        )
         noise = np.maximum(scatter, np.finfo(float).tiny) / (rest - 1.0)
         parts = StudentTPredictive(rest - 1.0, self.intercept_ - w * residual / rest, noise, noise / rest)  # type: ignore[arg-type]
         score = parts.log_prob(y)
         return score if y.ndim == 1 else score.sum(axis=1)
 
     def _count_rows(self, X: Any) -> int:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, ensure_all_finite=False).shape[0]
+        return checked_rows(self, X, ensure_all_finite=False).shape[0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -161,12 +158,3 @@ def _outcomes(block: Block) -> RegressionStatistics:
     if block.y is None:
         raise DataError("The blocks of the source carry no y.", remedy="Name the target column of the source.")
     return accumulate_moments(Block(np.empty((block.n_rows, 0)), block.y, block.weights, block.start))
-
-
-def _note_columns(model: Any, source: Source) -> None:
-    """Take the columns to expect from a source, as `validate_data` does from arrays."""
-    model.n_features_in_ = next(block.X.shape[1] for block in source if block.n_rows)
-    if hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_
-    if source.column_names is not None:
-        model.feature_names_in_ = np.asarray(source.column_names, dtype=object)

@@ -40,9 +40,7 @@ class GlmStatistics:
     curvature: np.ndarray
 
     def merge(self, other: GlmStatistics) -> GlmStatistics:
-        return GlmStatistics(
-            self.value + other.value, self.gradient + other.gradient, self.curvature + other.curvature
-        )
+        return GlmStatistics(self.value + other.value, self.gradient + other.gradient, self.curvature + other.curvature)
 
 
 @register
@@ -64,7 +62,7 @@ class Design:
         return self.centre.size + self.intercept
 
     def rows(self, X: np.ndarray) -> np.ndarray:
-        """φ (n, D) in float64, columns contiguous: scaling rows then runs along memory, which a dozen columns would not."""
+        """φ (n, D) in float64, columns contiguous: scaling rows then runs along memory, a dozen columns apart not."""
         lead = int(self.intercept)
         phi = np.empty((X.shape[1] + lead, X.shape[0])).T
         phi[:, :lead] = 1.0

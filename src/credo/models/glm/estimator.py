@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.blocks.array import ArraySource
 from credo.blocks.reduction import reduce
@@ -20,9 +20,11 @@ from credo.distributions.statistics import WeightedMoments
 from credo.errors import ConvergenceWarning, DataError, ParameterError, UnavailableError
 from credo.inference.result import Result
 from credo.inference.weighted import WeightedDraws
+from credo.models.columns import checked_rows, checked_weights, column_names, note_columns
 from credo.models.glm.equations import Design, GlmStatistics, accumulate, class_probabilities, log_likelihoods
 from credo.models.glm.laplace import GlmFit, GlmPrior, fit_mode, fit_posterior
 from credo.models.glm.posterior import GlmPosterior
+from credo.models.glm.sampling import AFFORDABLE, sampled_posterior
 from credo.models.glm.separation import SATURATED, describe_separation
 from credo.models.priors import resolve_intercept_prior, resolve_prior
 from credo.prediction.classes import ClassPredictive
@@ -30,13 +32,13 @@ from credo.saving.registry import register
 
 __all__ = ["LogisticRegression"]
 
-INFERENCES = ("auto", "laplace", "map")
+INFERENCES = ("auto", "laplace", "hmc", "map")
 # Points that check and correct the Gaussian, by how many fit in a budget of row evaluations (about half a second).
 POINTS = (4096, 2048, 1024, 512, 256)
 EVALUATIONS = 4e7
-# Scale of the half-Normal hyperprior on the sd of the linear predictor: at 5 a typical pair of rows has odds that differ by e⁷,
-# beyond which more separation is not seen in data and would only let a separated sample run off.
-PREDICTOR_SD = 5.0
+# Scale of the half-Normal hyperprior on the sd of the linear predictor: at 3 a typical pair of rows has odds that differ by a
+# factor of e⁴ ≈ 70, and a separated sample cannot run off far beyond that.
+PREDICTOR_SD = 3.0
 # Points a prediction averages over, a prefix of the lattice: 5 µs a row, and an error of some 0.1 % of a probability.
 PREDICTIVE_POINTS = 1024
 ROWS = 512
@@ -60,17 +62,18 @@ class _Overview:
 class LogisticRegression(ClassifierMixin, BaseEstimator):
     """Bayesian logistic regression: P(y = c | x) = softmax(b_c + w_c·x), or σ(b + w·x) for two classes.
 
-    The posterior is a Gaussian at the mode, checked and corrected by Pareto-smoothed importance weights ("laplace"); predictions
-    integrate it.
+    The posterior is a Gaussian at the mode, checked and corrected by Pareto-smoothed importance weights ("laplace");
+    predictions integrate it.
 
     Parameters
     ----------
     fit_intercept : whether to add an intercept.
     prior : belief about the coefficients as you see them. None: N(0, τ²) on standardised columns, τ weighed by the
-        evidence (a priori the linear predictor's sd √P τ is half-Normal(5)); `Flat()`; `Normal(mean, sd)`, `sd=None` for a
-        learned common scale on raw columns; `MultivariateNormal`. scikit-learn's C is sd².
+        evidence (a priori the linear predictor's sd √P τ is half-Normal(3)); `Flat()`; `Normal(mean, sd)`, `sd=None`
+        for a learned common scale on raw columns; `MultivariateNormal`. scikit-learn's C is sd².
     prior_intercept : None or `Flat()`; or `Normal(mean, sd)`.
-    inference : "auto" and "laplace" integrate the posterior; "map" is the mode alone, without uncertainty.
+    inference : "laplace" is the weighted Gaussian; "hmc" samples; "auto" is the first, and the second where the
+        certificate of the first fails; "map" is the mode alone, without uncertainty.
 
     Attributes
     ----------
@@ -78,17 +81,17 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
     mode_ : (k, P + 1) intercept and coefficients at the mode
     posterior_ : `GlmPosterior`; prior_scale_ : τ, where learned
     log_evidence_ : log p(y | X), relative to the flat intercept
-    result_ : certificate "pareto_k"; n_features_in_, feature_names_in_
+    result_ : certificate "pareto_k" or "rhat"; n_features_in_, feature_names_in_
 
     Raises
     ------
-    ParameterError, DataError, NotIdentifiedError : a bad argument; bad rows or one class; classes that are separated, so
-        that a flat prior has no mode.
+    ParameterError, DataError, NotIdentifiedError : a bad argument; bad rows or one class; classes that are separated,
+        so that a flat prior has no mode.
 
     Notes
     -----
-    Newton over blocks: about ten passes over the rows, each n P² (k²/2 times that for k classes), in bounded memory; then one pass of up
-    to 4,096 n for the weights. Dense in P: some thousand columns. `sample_weight` counts rows.
+    Newton over blocks: about ten passes over the rows, each n P² (k²/2 times that for k classes), in bounded memory;
+    then one pass of up to 4,096 n for the weights. Dense in P: some thousand columns. `sample_weight` counts rows.
 
     References
     ----------
@@ -129,6 +132,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
                 f"LogisticRegression needs two classes, got one class: {classes.tolist()}.", value=classes.tolist()
             )
         design = self._design(overview, classes)
+        if source is X:
+            note_columns(self, X, design.centre.size)
         prior = self._prior(overview, design)
         prepared = design.prepare(source)
         fit = fit_mode(
@@ -137,18 +142,35 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
             np.zeros(design.n_predictors * design.width),
             self._stop(prepared, design) if prior.whitening is None else None,
         )
-        draws, tau = None, fit.tau
-        if self.inference != "map":
-            n_points = next((s for s in POINTS if s * overview.n_rows <= EVALUATIONS), POINTS[-1])
-            draws, taus, weights = fit_posterior(
-                lambda points: reduce(prepared, lambda block: log_likelihoods(block, points, design), np.add),
+        draws, tau, result = self._posterior(prepared, design, prior, fit, overview.n_rows)
+        self._settle(classes, design, fit, draws, result)
+        if prior.learned:
+            self.prior_scale_ = tau
+        return self
+
+    def _posterior(
+        self, source: Source, design: Design, prior: GlmPrior, fit: GlmFit, n_rows: int
+    ) -> tuple[WeightedDraws | None, float, Result]:
+        """Up the ladder: the Gaussian with weights, and HMC where its certificate fails (or was asked for)."""
+        if self.inference == "map":
+            return None, fit.tau, fit.result
+        advice: tuple[str, ...] = ()
+        if self.inference != "hmc":
+            n_points = next((s for s in POINTS if s * n_rows <= EVALUATIONS), POINTS[-1])
+            draws = fit_posterior(
+                lambda points: reduce(source, lambda block: log_likelihoods(block, points, design), np.add),
                 fit,
                 prior,
                 n_points,
             )
-            tau = float(np.exp(weights @ np.log(taus)))
-        self._settle(source, classes, design, fit, draws, tau, prior.learned)
-        return self
+            result = laplace_result(fit, draws)
+            if result.ok or self.inference == "laplace" or n_rows * fit.mode.size > AFFORDABLE:
+                return draws, scale_of(draws, prior), result
+            advice = (
+                f"Laplace's certificate failed (Pareto k̂ {draws.k_hat:.2f} ≥ 0.7), so the posterior was sampled (HMC).",
+            )
+        draws, result = sampled_posterior(source, design, prior, fit)
+        return draws, scale_of(draws, prior), replace(result, advice=advice + result.advice)
 
     # -- preparation ---------------------------------------------------------------------------------------------
 
@@ -157,10 +179,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
             return X
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not sample_weight.sum() > 0:
-                raise ParameterError("LogisticRegression.fit", "sample_weight", "not all zero", sample_weight)
+        sample_weight = checked_weights("LogisticRegression", sample_weight, X)
         return ArraySource(X, y, sample_weight)
 
     def _design(self, overview: _Overview, classes: np.ndarray) -> Design:
@@ -181,7 +200,9 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         return GlmPrior(
             whitening=None if resolved.kind == "flat" else resolved.whitening,
             learned=resolved.kind == "learned",
-            intercept=resolve_intercept_prior("LogisticRegression", self.prior_intercept) if self.fit_intercept else None,
+            intercept=resolve_intercept_prior("LogisticRegression", self.prior_intercept)
+            if self.fit_intercept
+            else None,
             has_intercept=bool(self.fit_intercept),
             centre=design.centre,
             k=design.n_predictors,
@@ -195,70 +216,38 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
             if np.abs(theta).max() == 0.0:
                 return None
             largest = reduce(source, lambda block: _largest_margin(block, theta, design), max)
-            return describe_separation(source, design, self._names(design)) if largest > SATURATED else None
+            return describe_separation(source, design, column_names(self)) if largest > SATURATED else None
 
         return stop
 
-    def _names(self, design: Design) -> tuple[str, ...]:
-        if hasattr(self, "feature_names_in_"):
-            return tuple(str(name) for name in self.feature_names_in_)
-        return tuple(f"x{i}" for i in range(design.centre.size))
-
     def _settle(
         self,
-        source: Source,
         classes: np.ndarray,
         design: Design,
         fit: GlmFit,
         draws: WeightedDraws | None,
-        tau: float,
-        learned: bool,
+        result: Result,
     ) -> None:
-        if not hasattr(self, "n_features_in_") or getattr(source, "X", None) is None:
-            self.n_features_in_ = design.centre.size
-            if source.column_names is not None:
-                self.feature_names_in_ = np.asarray(source.column_names, dtype=object)
         k, lead = design.n_predictors, int(design.intercept)
         mode = to_raw(fit.mode, design)
-        result = self._result(fit, draws)
+        if not result.ok:
+            warnings.warn(f"LogisticRegression: {result.message}", ConvergenceWarning, stacklevel=3)
         improper = type(self.prior).__name__ == "Flat"
         posterior = GlmPosterior(
             None if draws is None else draws_to_raw(draws, design),
             mode.reshape(k, -1),
             bool(lead),
-            self._names(design),
+            column_names(self),
             result,
-            None if draws is None or improper else draws.log_normaliser,
+            None if draws is None or improper or np.isnan(draws.log_normaliser) else draws.log_normaliser,
         )
         self.classes_ = classes
         self.mode_ = posterior.mode
         self.posterior_ = posterior
         self.coef_ = posterior.mean
         self.intercept_ = posterior.intercept_mean
-        if learned:
-            self.prior_scale_ = tau
         self.design_ = replace(design, classes=None, centre=np.zeros_like(design.centre))
         self.result_ = result
-
-    def _result(self, fit: GlmFit, draws: WeightedDraws | None) -> Result:
-        if draws is None:
-            return fit.result
-        status, advice = fit.result.status, list(fit.result.advice)
-        if status == "converged" and not draws.k_hat < K_RELIABLE:
-            status = "not_certified"
-            advice.append(
-                f"Pareto k̂ is {draws.k_hat:.2f} (≥ 0.7): the posterior is too far from a Gaussian for its weights to correct; "
-                "intervals are approximate. More rows or a tighter prior would help."
-            )
-        if status != "converged":
-            warnings.warn(f"LogisticRegression: {' '.join(advice) or status}", ConvergenceWarning, stacklevel=4)
-        return replace(
-            fit.result,
-            status=status,
-            inference="laplace",
-            certificate={"pareto_k": draws.k_hat, "ess": draws.ess},
-            advice=tuple(advice),
-        )
 
     # -- prediction ----------------------------------------------------------------------------------------------
 
@@ -294,11 +283,10 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         return ClassPredictive(table, self.classes_, aleatoric, self.result_.inference)
 
     def _rows(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        return checked_rows(self, X, dtype=np.float64)
 
     def _integrate(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Probabilities averaged over the posterior's points, and the average entropy; the plug-in ones for a MAP fit."""
+        """Probabilities averaged over the posterior's points, and the average entropy; plug-in ones for a MAP fit."""
         draws, design = self.posterior_.draws, self.design_
         if draws is None:
             table, _ = class_probabilities(design.rows(X), self.mode_.reshape(1, -1), np.ones(1), design)
@@ -310,6 +298,25 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         ]
         table, entropy = (np.concatenate(each) for each in zip(*parts, strict=True))
         return table / table.sum(axis=1, keepdims=True), entropy
+
+
+def scale_of(draws: WeightedDraws, prior: GlmPrior) -> float:
+    """exp E[log τ]; 1 where the prior is stated."""
+    return float(np.exp(draws.weights @ prior.expected_log_scale(draws.points))) if prior.learned else 1.0
+
+
+def laplace_result(fit: GlmFit, draws: WeightedDraws) -> Result:
+    """Newton's report with the certificate of the weights."""
+    status, advice = fit.result.status, fit.result.advice
+    if status == "converged" and not draws.k_hat < K_RELIABLE:
+        status = "not_certified"
+        advice = (
+            *advice,
+            f"Pareto k̂ is {draws.k_hat:.2f} (≥ 0.7): the posterior is too far from a Gaussian for its weights to "
+            "correct, so intervals are approximate. Use inference='hmc', more rows or a tighter prior.",
+        )
+    certificate = {"pareto_k": draws.k_hat, "ess": draws.ess}
+    return replace(fit.result, status=status, inference="laplace", certificate=certificate, advice=advice)
 
 
 def _overview(block: Block) -> _Overview:

@@ -1,8 +1,8 @@
-"""Posterior of a generalised linear model: Newton to the mode, a Gaussian there, importance weights to check and correct it.
+"""Posterior of a generalised linear model: Newton to the mode, a Gaussian there, importance weights to correct it.
 
-The prior's scale τ, where it is learned, is weighed like the ratio of `LinearRegression`: near the mode the likelihood is a
-quadratic, whose evidence over τ is a closed form in rotated coordinates. Its posterior is compressed to a few Gauss nodes;
-the Gaussians at those nodes are the proposal, and importance weights correct nodes and shapes together.
+The prior's scale τ, where it is learned, is weighed like the ratio of `LinearRegression`: near the mode the likelihood
+is a quadratic, whose evidence over τ is a closed form in rotated coordinates. Its posterior is compressed to a few
+Gauss nodes; the Gaussians at those nodes are the proposal, and importance weights correct nodes and shapes together.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import scipy.linalg
 
 from credo.errors import NotIdentifiedError
 from credo.inference.exact.linear_gaussian import Likelihood as QuadraticLikelihood
-from credo.inference.exact.linear_gaussian import half_normal, learned_scale, log_evidence_known
+from credo.inference.exact.linear_gaussian import half_normal, learned_scale
 from credo.inference.exact.spectrum import Spectrum, Whitening
 from credo.inference.newton import Curve, newton
 from credo.inference.result import Result
@@ -25,10 +25,14 @@ from credo.numerics.cholesky import cholesky
 
 __all__ = ["GlmPrior", "GlmFit", "fit_mode", "fit_posterior"]
 
-# The scale of the prior is settled when one more round moves log τ by less than this (1 % of τ moves a coefficient by far less
-# than its posterior sd).
+# The scale of the prior is settled when one more round moves log τ by less than this (1 % of τ moves a coefficient by
+# far less than its posterior sd).
 SCALE_TOLERANCE = 0.01
 MAX_ROUNDS = 20
+LOG_2PI = float(np.log(2.0 * np.pi))
+# log SNR from e⁻¹⁸, where 1e-8 of the hyperprior is left, to e²·³ = 10 half-Normal scales; steps of .085 make the trapezoid
+# rule exact to rounding for what is as smooth in log τ as a Gaussian's scale.
+GRID = (-18.0, 2.3, 240)
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class GlmPrior:
             total = precision + np.outer(form, form)
             mean = np.linalg.lstsq(total, precision @ mean + form * shift, rcond=None)[0]
             precision = total
-        return np.tile(mean, self.k), scipy.linalg.block_diag(*[precision] * self.k)
+        return np.tile(mean, self.k), np.kron(np.eye(self.k), precision)
 
     def log_density_constant(self, tau: float) -> float:
         """log of the prior's normalising constant over its proper directions."""
@@ -81,18 +85,79 @@ class GlmPrior:
             total -= np.log(self.intercept[1]) + 0.5 * np.log(2.0 * np.pi)
         return self.k * total
 
+    def log_density(self, theta: np.ndarray, *, gradient: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
+        """log p(Θ) at points (S, kD), with τ integrated out where it is learned, and its gradient (S, kD).
+
+        τ enters through q = ‖T⁻¹(w − offset)‖² alone: log ∫ N(u; 0, τ² I) p(τ) dτ is a sum over a fine grid of log τ.
+        """
+        value, slope = np.zeros(len(theta)), np.zeros_like(theta) if gradient else None
+        if self.intercept is not None:
+            mean, precision = replace(self, whitening=None).mean_and_precision(1.0)
+            shift = theta - mean
+            pull = shift @ precision
+            value += self.k * (-np.log(self.intercept[1]) - 0.5 * LOG_2PI) - 0.5 * (pull * shift).sum(axis=1)
+            if slope is not None:
+                slope -= pull
+        if self.whitening is None:
+            return value, slope
+        mean, precision = replace(self, intercept=None).mean_and_precision(1.0)
+        shift = theta - mean
+        pull = shift @ precision
+        quadratic = np.maximum((pull * shift).sum(axis=1), 0.0)
+        count = self.k * self.centre.size
+        value += self.k * (-self.whitening.log_determinant) - 0.5 * count * LOG_2PI
+        if not self.learned:
+            return value - 0.5 * quadratic, None if slope is None else slope - pull
+        log_tau, log_weight = self.scale_grid()
+        terms = log_weight - count * log_tau - 0.5 * quadratic[:, None] * np.exp(-2.0 * log_tau)
+        top = terms.max(axis=1, keepdims=True)
+        share = np.exp(terms - top)
+        total = share.sum(axis=1)
+        value += top[:, 0] + np.log(total)
+        if slope is not None:
+            slope -= ((share @ np.exp(-2.0 * log_tau)) / total)[:, None] * pull
+        return value, slope
+
+    def scale_grid(self) -> tuple[np.ndarray, np.ndarray]:
+        """log τ on a grid and the log of its prior mass there."""
+        log_x = np.linspace(*GRID)
+        return log_x - 0.5 * np.log(self.gain), half_normal(log_x) + np.log(log_x[1] - log_x[0])
+
+    def expected_log_scale(self, theta: np.ndarray) -> np.ndarray:
+        """E[log τ | Θ] at points (S, kD), (S,)."""
+        mean, precision = replace(self, intercept=None).mean_and_precision(1.0)
+        shift = theta - mean
+        log_tau, log_weight = self.scale_grid()
+        quadratic = ((shift @ precision) * shift).sum(axis=1)
+        terms = log_weight - self.k * self.centre.size * log_tau - 0.5 * quadratic[:, None] * np.exp(-2.0 * log_tau)
+        share = np.exp(terms - terms.max(axis=1, keepdims=True))
+        return (share @ log_tau) / share.sum(axis=1)
+
     def gauge(self, curvature: np.ndarray) -> np.ndarray:
-        """Softmax is unchanged when all classes move together: where the prior is flat that direction is pinned to 0."""
+        """Softmax is unchanged when all classes move together: where the prior is flat that direction is held at 0."""
         if self.k == 1:
             return np.zeros_like(curvature)
         d = self.width
-        free = np.zeros(d)
-        free[: int(self.has_intercept and self.intercept is None)] = 1.0
-        if self.whitening is None:
-            free[int(self.has_intercept) :] = 1.0
         scale = np.diag(curvature).reshape(self.k, d).mean(axis=0)
         together = np.full((self.k, self.k), 1.0 / self.k)
-        return np.kron(together, np.diag(free * np.where(scale > 0, scale, 1.0)))
+        return np.kron(together, np.diag(self._free * np.where(scale > 0, scale, 1.0)))
+
+    @property
+    def _free(self) -> np.ndarray:
+        """(D,) 1 where the prior is flat, 0 elsewhere."""
+        lead = int(self.has_intercept)
+        free = np.full(self.width, float(self.whitening is None))
+        free[:lead] = float(self.intercept is None)
+        return free
+
+    def gauge_log_density(self, theta: np.ndarray, gauge: np.ndarray) -> np.ndarray:
+        """Log density of the pinned directions, normalised: it integrates out of the evidence. (S,)."""
+        if self.k == 1:
+            return np.zeros(len(theta))
+        pinned = np.diag(gauge)[: self.width] * self.k
+        pinned = pinned[pinned > 0.0]
+        normaliser = 0.5 * float(np.log(pinned / (2.0 * np.pi)).sum())
+        return normaliser - 0.5 * ((theta @ gauge) * theta).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -129,10 +194,8 @@ def fit_mode(
             shift = theta - mean
             pull = precision @ shift
             gauge = prior.gauge(statistics.curvature)
-            value = statistics.value - 0.5 * shift @ pull + constant - 0.5 * theta @ gauge @ theta
-            return Curve(
-                value, statistics.gradient - pull - gauge @ theta, statistics.curvature + precision + gauge
-            )
+            value = float(statistics.value - 0.5 * shift @ pull + constant - 0.5 * theta @ gauge @ theta)
+            return Curve(value, statistics.gradient - pull - gauge @ theta, statistics.curvature + precision + gauge)
 
         fitted = newton(objective, mode, stop=(lambda theta, _: stop(theta)) if stop else None)
         mode = fitted.position
@@ -144,7 +207,7 @@ def fit_mode(
         result = replace(fitted.result, objective=tuple(trace), seconds=tuple(seconds))
         if not prior.learned:
             break
-        taus, weights, _ = scale_posterior(quadratic(statistics, mode, prior), prior)
+        taus, weights = scale_posterior(quadratic(statistics, mode, prior), prior)
         following = float(np.exp(weights @ np.log(taus)))
         moved = abs(np.log(following / tau))
         tau = following
@@ -188,57 +251,38 @@ def quadratic(statistics: GlmStatistics, mode: np.ndarray, prior: GlmPrior) -> Q
 
 def fit_posterior(
     evaluate_points: Callable[[np.ndarray], np.ndarray], fit: GlmFit, prior: GlmPrior, n_points: int
-) -> tuple[WeightedDraws, np.ndarray, np.ndarray]:
-    """Weighted points of the posterior, and the nodes of τ with their posterior weights."""
-    taus, weights, integral = np.ones(1), np.ones(1), None
+) -> WeightedDraws:
+    """Weighted points of the posterior, τ integrated out; their normaliser is the evidence.
+
+    evaluate_points : (S, kD) → log-likelihoods (S,)
+    """
+    taus, weights = np.ones(1), np.ones(1)
     if prior.learned:
-        likelihood = quadratic(fit.statistics, fit.mode, prior)
-        taus, weights, log_integral = scale_posterior(likelihood, prior)
-        integral = (log_integral, log_evidence_known(likelihood, np.square(taus)[:, None])[:, 0])
+        taus, weights = scale_posterior(quadratic(fit.statistics, fit.mode, prior), prior)
     gauge = prior.gauge(fit.statistics.curvature)
     curvature = fit.statistics.curvature + gauge
     information = curvature @ fit.mode + fit.statistics.gradient
-    means, lowers, priors, normalisers = [], [], [], []
+    means, lowers = [], []
     for tau in taus:
         mean, precision = prior.mean_and_precision(tau)
         lower = cholesky(curvature + precision, "the posterior precision").lower
-        center = scipy.linalg.cho_solve((lower, True), information + precision @ mean)
-        # log ∫ exp(quadratic) · prior: what the quadratic believes the component weighs
-        shift, pull = center - fit.mode, center - mean
-        log_peak = (
-            fit.statistics.gradient @ shift
-            - 0.5 * shift @ curvature @ shift
-            - 0.5 * pull @ precision @ pull
-            + prior.log_density_constant(tau)
-        )
-        normalisers.append(log_peak - np.log(np.diag(lower)).sum() + 0.5 * center.size * np.log(2.0 * np.pi))
-        means.append(center)
+        means.append(scipy.linalg.cho_solve((lower, True), information + precision @ mean))
         lowers.append(lower)
-        priors.append((mean, precision, prior.log_density_constant(tau)))
     proposal = SplitProposal.gaussian(weights, np.stack(means), np.stack(lowers))
-    normaliser = np.array(normalisers)
 
-    def log_target(points: np.ndarray, component: np.ndarray) -> np.ndarray:
-        total = evaluate_points(points) - fit.statistics.value
-        total -= 0.5 * np.einsum("sd,sd->s", points @ gauge, points)
-        for j, (mean, precision, constant) in enumerate(priors):
-            mine = component == j
-            shift = points[mine] - mean
-            total[mine] += constant - 0.5 * np.einsum("sd,sd->s", shift @ precision, shift) - normaliser[j]
-        return total
+    def log_target(points: np.ndarray) -> np.ndarray:
+        value = evaluate_points(points) + prior.log_density(points)[0]
+        return value + prior.gauge_log_density(points, gauge)
 
-    draws = importance_sample(proposal, log_target, n_points)
-    # The weights correct normalised components: put back what the quadratic believes the whole weighs. Its integral over
-    # τ is known in rotated coordinates, up to the constant by which its components there differ from those here.
-    whole = float(normaliser[0]) if integral is None else integral[0] + float(np.mean(normaliser - integral[1]))
-    return replace(draws, log_normaliser=draws.log_normaliser + fit.statistics.value + whole), taus, weights
+    return importance_sample(proposal, log_target, n_points)
 
 
-def scale_posterior(likelihood: QuadraticLikelihood, prior: GlmPrior) -> tuple[np.ndarray, np.ndarray, float]:
-    """Nodes of τ, their posterior weights, and log ∫ prior · evidence."""
+def scale_posterior(likelihood: QuadraticLikelihood, prior: GlmPrior) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes of τ and their posterior weights, as the quadratic sees them."""
     belief = learned_scale(likelihood, None, maximise=False, gain=prior.gain, log_hyperprior=half_normal)
-    assert belief.nodes is not None and belief.log_evidence is not None
+    assert belief.nodes is not None
+    assert belief.log_evidence is not None
     # a node that a thousand points would not visit cannot be checked by them
     keep = belief.weights[:, 0] > 1e-4
     weights = belief.weights[keep, 0]
-    return np.sqrt(belief.nodes[keep, 0]), weights / weights.sum(), belief.log_evidence
+    return np.sqrt(belief.nodes[keep, 0]), weights / weights.sum()

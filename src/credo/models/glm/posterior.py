@@ -107,7 +107,9 @@ class GlmPosterior:
 
         family = MultivariateNormal(draws.mean[keep], draws.covariance[np.ix_(keep, keep)])
         theta = np.asarray(theta, dtype=np.float64)
-        return family.log_prob(theta.reshape(*theta.shape[: theta.ndim - 2 if theta.shape[-2:] == self.mean.shape else -1], -1))
+        return family.log_prob(
+            theta.reshape(*theta.shape[: theta.ndim - 2 if theta.shape[-2:] == self.mean.shape else -1], -1)
+        )
 
     def summary(self, mass: float = 0.9) -> dict[str, dict[str, Any]]:
         """Coefficient name → mean, sd, lower, upper, probability of being positive; arrays over k predictors."""
@@ -136,4 +138,6 @@ class GlmPosterior:
 
             raise MissingDependencyError("arviz-base", "arviz", "to_arviz") from None
         flat = self._require("draws").sample(draws, as_generator(rng))
-        return from_dict({"posterior": {"coef": self._coefficients(flat)[None], "intercept": self._intercepts(flat)[None]}})
+        return from_dict(
+            {"posterior": {"coef": self._coefficients(flat)[None], "intercept": self._intercepts(flat)[None]}}
+        )

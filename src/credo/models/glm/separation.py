@@ -1,7 +1,7 @@
 """Separation: when a hyperplane divides the classes, the likelihood rises for ever and a flat prior has no mode.
 
-There is a direction (b, w) ≠ 0 with s_i (b + w·x_i) ≥ 0 for all rows, s = ±1, and > 0 for some: a linear programme finds it, or
-proves that there is none (Albert and Anderson, Biometrika 71, 1984; Konis 2007).
+There is a direction (b, w) ≠ 0 with s_i (b + w·x_i) ≥ 0 for all rows, s = ±1, and > 0 for some: a linear programme
+finds it, or proves that there is none (Albert and Anderson, Biometrika 71, 1984; Konis 2007).
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ def describe_separation(source: Source, design: Design, names: tuple[str, ...]) 
         involved = [names[i] for i in np.flatnonzero(weights > 1e-6 * max(weights.max(), 1e-300))]
         shown = ", ".join(involved[:6]) + (", ..." if len(involved) > 6 else "")
         return (
-            f"Class {design.classes[label]!r} is separated from the others by {shown or 'the intercept'}, so the likelihood has no "
-            "maximum under a flat prior. State a proper prior, such as prior=cr.Normal(0, 2.5) or the default."
+            f"Class {design.classes[label]!r} is separated from the others by {shown or 'the intercept'}, "
+            "so the likelihood has no maximum under a flat prior. "
+            "State a proper prior, such as prior=cr.Normal(0, 2.5) or the default."
         )
     return None
 
@@ -46,9 +47,7 @@ def separating_direction(rows: np.ndarray, positive: np.ndarray) -> np.ndarray |
     signed = np.where(positive, 1.0, -1.0)[:, None] * rows / np.where(scale > 0, scale, 1.0)
     # maximise Σ s φ·d over |d| ≤ 1 with every s φ·d ≥ 0: the optimum is 0 exactly when the classes overlap
     result = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=np.zeros(len(rows)), bounds=(-1, 1), method="highs")
-    if not result.success or -result.fun < 1e-6:
-        return None
-    return result.x
+    return result.x if result.success and result.fun <= -1e-6 else None
 
 
 def _gather(source: Source, design: Design) -> tuple[np.ndarray, np.ndarray]:
@@ -58,6 +57,7 @@ def _gather(source: Source, design: Design) -> tuple[np.ndarray, np.ndarray]:
             break
         keep = slice(None) if block.weights is None else np.asarray(block.weights) > 0
         rows.append(block.X[keep])
+        assert block.y is not None
         codes.append(block.y[keep])
         seen += block.n_rows
     return np.concatenate(rows), np.concatenate(codes)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.blocks.array import ArraySource
 from credo.blocks.source import Source
@@ -17,6 +17,7 @@ from credo.inference.exact.linear_gaussian import NoisePrior
 from credo.inference.exact.posterior import LinearPosterior
 from credo.inference.exact.statistics import RegressionStatistics, combine, summarise
 from credo.inference.result import Result
+from credo.models.columns import checked_rows, checked_weights, column_names, note_columns
 from credo.models.linear.equations import LinearSpecification, column_scale, solve
 from credo.models.priors import resolve_intercept_prior
 from credo.prediction.mixture import MixturePredictive
@@ -42,9 +43,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     ----------
     fit_intercept : whether to add an intercept with its own prior.
     prior : belief about the coefficients as you see them (raw columns).
-        None, the default above; `Flat()`, least squares; `Normal(mean, sd)` with scalars or one entry per column, `sd=None`
-        for a common scale learned by the evidence; `MultivariateNormal(mean, covariance)`; `NormalInverseGamma`, the
-        conjugate prior of (coefficients, σ²).
+        None, the default above; `Flat()`, least squares; `Normal(mean, sd)` with scalars or one entry per column,
+        `sd=None` for a common scale learned by the evidence; `MultivariateNormal(mean, covariance)`;
+        `NormalInverseGamma`, the conjugate prior of (coefficients, σ²).
     prior_intercept : None or `Flat()`; or `Normal(mean, sd)`.
     noise : `cr.noise.Normal(scale)`; None is `cr.noise.Normal()`, the scale learned. An array is a scale per row.
     inference : "auto" and "exact" integrate everything; "evidence" sets the prior's scale and the noise where the
@@ -67,13 +68,14 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Cost n P² + P³, or n² P when rows are fewer than columns; blocks of rows run in parallel and in bounded memory. A `Source` of
-    blocks may stand for X (its blocks then carry y). `sample_weight` counts rows; precision goes through `noise`.
+    Cost n P² + P³, or n² P when rows are fewer than columns; blocks of rows run in parallel and in bounded memory. A
+    `Source` of blocks may stand for X (its blocks then carry y). `sample_weight` counts rows; precision goes through
+    `noise`.
 
     References
     ----------
-    Gelman et al. (2013), Bayesian Data Analysis, ch. 14; Bishop (2006), Pattern Recognition and Machine Learning, ch. 3;
-    MacKay (1992), Bayesian interpolation; Björck (1996), Numerical Methods for Least Squares Problems.
+    Gelman et al. (2013), Bayesian Data Analysis, ch. 14; Bishop (2006), Pattern Recognition and Machine Learning, ch.
+    3; MacKay (1992), Bayesian interpolation; Björck (1996), Numerical Methods for Least Squares Problems.
 
     Examples
     --------
@@ -125,30 +127,21 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 raise ParameterError("LinearRegression", "noise", "a scalar or None for a source of blocks", self.noise)
             statistics = summarise(X)
             if reset:
-                self._set_columns(X, statistics)
-            elif statistics.n_columns != self.n_features_in_:
-                raise DataError(f"The source has {statistics.n_columns} columns, the model {self.n_features_in_}.")
+                note_columns(self, X, statistics.n_columns)
+            elif statistics.n_columns != self.statistics_.n_columns:
+                known = self.statistics_.n_columns
+                raise DataError(f"The source has {statistics.n_columns} columns, the model {known}.")
             return statistics, statistics.n_targets == 1
         X, y = validate_data(
             self, X, y, reset=reset, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
             ensure_all_finite=False,
         )  # fmt: skip
-        if sample_weight is not None:
-            sample_weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            if not sample_weight.sum() > 0:
-                raise ParameterError("LinearRegression.fit", "sample_weight", "not all zero", sample_weight)
+        sample_weight = checked_weights("LinearRegression", sample_weight, X)
         if rows_noise is not None and rows_noise.shape != (X.shape[0],):
             raise ParameterError(
                 "LinearRegression", "noise.scale", f"of shape {(X.shape[0],)}, one per row", rows_noise.shape
             )
         return summarise(ArraySource(X, y, sample_weight), rows_noise), y.ndim == 1
-
-    def _set_columns(self, source: Source, statistics: RegressionStatistics) -> None:
-        self.n_features_in_ = statistics.n_columns
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        if source.column_names is not None:
-            self.feature_names_in_ = np.asarray(source.column_names, dtype=object)
 
     def _noise(self) -> noise_models.Normal:
         noise = noise_models.Normal() if self.noise is None else self.noise
@@ -170,18 +163,15 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return LinearSpecification(
             prior=self.prior,
             fit_intercept=bool(self.fit_intercept),
-            intercept_prior=resolve_intercept_prior("LinearRegression", self.prior_intercept) if self.fit_intercept else None,
+            intercept_prior=resolve_intercept_prior("LinearRegression", self.prior_intercept)
+            if self.fit_intercept
+            else None,
             noise_scale=float(noise.scale) if noise.scale is not None and np.ndim(noise.scale) == 0 else None,
             noise_known=noise.scale is not None,
             noise_prior=NoisePrior() if prior is None else NoisePrior(float(prior.shape), float(prior.scale)),
             maximise=self.inference == "evidence",
-            names=self._names(),
+            names=column_names(self),
         )
-
-    def _names(self) -> tuple[str, ...]:
-        if hasattr(self, "feature_names_in_"):
-            return tuple(str(name) for name in self.feature_names_in_)
-        return tuple(f"x{i}" for i in range(self.n_features_in_))
 
     def _settle(self, statistics: RegressionStatistics, single: bool) -> Self:
         spec = self._specification()
@@ -250,8 +240,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def predict_distribution(self, X: Any, noise_scale: Any = None) -> Predictive:
         """`Predictive` of y at the rows of X: Normal, Student-t, or a mixture over the integrated hyperparameter.
 
-        noise_scale : sd of the noise at the new rows, a scalar or one per row. Needed when the model was given a noise scale
-            per row; otherwise it replaces a known scale.
+        noise_scale : sd of the noise at the new rows, a scalar or one per row. Needed when the model was given a noise
+            scale per row; otherwise it replaces a known scale.
         """
         X = self._rows(X)
         belief = self.posterior_.belief
@@ -274,8 +264,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return MixturePredictive(weights, parts, rung)
 
     def _rows(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        return checked_rows(self, X, dtype=np.float64)
 
     def _new_noise(self, learned: np.ndarray, stated: Any, n: int) -> np.ndarray:
         known = self._noise().scale

@@ -7,6 +7,6 @@
 
 from credo.models.tabular.beliefs import Coefficient
 from credo.models.tabular.model import Provenance, TableModel
-from credo.models.tabular.task import RowSample, TableTask
+from credo.models.tabular.task import TASKS, RowSample, TableTask
 
-__all__ = ["TableTask", "RowSample", "TableModel", "Provenance", "Coefficient"]
+__all__ = ["TableTask", "RowSample", "TableModel", "Provenance", "Coefficient", "TASKS"]

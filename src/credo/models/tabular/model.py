@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from credo._version import __version__
+from credo.blocks.reduction import in_order
 from credo.errors import DataError, DataWarning
 from credo.models.tabular.beliefs import Coefficient, coefficients, log_evidence, noise_scale, result_of
+from credo.numerics.threads import available_threads, single_blas_thread
 from credo.prediction.classes import ClassPredictive
 from credo.prediction.predictive import Predictive
 from credo.saving import register
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["TableModel", "Provenance"]
+
+T = TypeVar("T")
 
 # Rows predicted at once: mixtures of 20 components and 1,024 posterior points then stay below some 100 MB.
 _ROWS = 8192
@@ -155,7 +159,9 @@ class TableModel:
         ------
         DataError : columns are missing (named).
         """
-        table = data if isinstance(data, Table) else open_table(data, like=self.encoder.schema.select(self.inputs), **how)
+        table = (
+            data if isinstance(data, Table) else open_table(data, like=self.encoder.schema.select(self.inputs), **how)
+        )
         if absent := [name for name in self.inputs if name not in table.columns]:
             raise DataError(
                 f"{table.name} has no column {', '.join(map(repr, absent))}, which the model needs; it has "
@@ -176,10 +182,23 @@ class TableModel:
         p = self.predict_distribution(data)
         return p.mode if isinstance(p, ClassPredictive) else p.mean
 
-    def stream(self, data: Any, keep: tuple[str, ...] = ()) -> Iterator[tuple[pl.DataFrame, Predictive]]:
-        """(the columns `keep`, the predictive) of consecutive rows, in order and in bounded memory."""
-        for frame, X in self._encoded(self.open(data), keep, _ROWS):
-            yield frame, self._labelled(self.estimator.predict_distribution(X))
+    def map(
+        self, function: Callable[[pl.DataFrame, Predictive], T], data: Any, keep: tuple[str, ...] = ()
+    ) -> Iterator[T]:
+        """function(the columns `keep`, the predictive) of consecutive rows, in order and in bounded memory.
+
+        Runs on a thread pool. Kept columns that the model does not read stay as they are written.
+        """
+        table = self.open(data)
+        as_written = {name: "identifier" for name in keep if name not in self.inputs}
+        table = table.with_schema(table.schema.with_types(as_written))
+
+        def job(part: Any) -> T:
+            kept, X = part
+            return function(kept, self._labelled(self.estimator.predict_distribution(X)))
+
+        with single_blas_thread():
+            yield from in_order(job, self._encoded(table, keep, _ROWS), available_threads())
 
     def _encoded(
         self, table: Table, keep: tuple[str, ...], rows: int | None

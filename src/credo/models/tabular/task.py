@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 import functools
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo.blocks import ArraySource, Source
-from credo.errors import DataError, ParameterError
+from credo.errors import DataError, DataWarning, ParameterError
 from credo.models.tabular.model import Provenance, TableModel
 from credo.numerics.random import as_generator
 from credo.tables import Encoder, FittedEncoder, Schema, Table, open_table
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["TableTask", "RowSample", "TASKS"]
 
 TASKS = ("regression", "classification")
-# Encoded rows up to this many bytes are kept, so that a fit of ten passes reads and encodes the file once.
-_IN_MEMORY = 2**28
+# Encoded rows up to this many bytes are kept, so that a fit of ten passes reads and encodes the file once. With
+# the copy that joining them takes, the process stays below half a gigabyte.
+_IN_MEMORY = 2**26
 # Newton for k classes factors a matrix of side k(P + 1); at 4,000 that is 128 MB and some seconds an iteration. The
 # lattice that integrates a class's probability has 1,021 points and takes half as many classes.
 _MOST_LOGITS, _MOST_CLASSES = 4000, 500
@@ -110,7 +112,7 @@ class TableTask:
         if target in drop or target in (group, time):
             raise ParameterError("", "target", "a column with no other use", target)
         table, task, notes = _as_task(table, target, task)
-        aside = tuple(dict.fromkeys([*drop, *([] if group is None else [group])]))
+        aside: tuple[str, ...] = tuple(name for name in dict.fromkeys((*drop, group)) if name is not None)
         if drop:
             notes.append(f"Left out as asked: {', '.join(map(repr, drop))}.")
         if group is not None:
@@ -131,11 +133,11 @@ class TableTask:
         classes = len(self.encoder.target.classes) if self.encoder.target is not None else 0
         if classes > 2 and (classes * (self.encoder.n_features + 1) > _MOST_LOGITS or classes > _MOST_CLASSES):
             raise DataError(
-                f"The target {self.target!r} has {classes} classes, which with {self.encoder.n_features} feature(s) is more "
-                f"than a logistic regression can hold ({_MOST_CLASSES} classes, {_MOST_LOGITS} coefficients).",
+                f"The target {self.target!r} has {classes} classes, with {self.encoder.n_features} feature(s) more than a "
+                f"logistic regression can hold ({_MOST_CLASSES} classes, {_MOST_LOGITS} coefficients).",
                 columns=[self.target],
                 value=classes,
-                remedy="Merge classes, drop columns with many levels (--drop), or predict a number (--task regression).",
+                remedy="Merge classes, or drop columns with many levels (--drop).",
             )
 
     @property
@@ -153,20 +155,29 @@ class TableTask:
 
     def sample(self, rows: int, random_state: Any = None) -> RowSample:
         """At most `rows` rows with a target, drawn at random without replacement, in the order of the file."""
-        rng = as_generator(random_state)
+        sample = self._sample(rows, as_generator(random_state))
+        if self.task == "regression" and (values := np.unique(sample.y)).size == 2:
+            warnings.warn(
+                f"The target {self.target!r} has two values only, {values[0]:g} and {values[1]:g}: if they are "
+                "classes, state --task classification.",
+                DataWarning,
+                stacklevel=2,
+            )
+        return sample
+
+    def _sample(self, rows: int, rng: np.random.Generator) -> RowSample:
         if self.fits_in_memory:
             whole = self._pass.sample
             return whole if len(whole) <= rows else whole.take(np.sort(rng.choice(len(whole), rows, replace=False)))
-        chosen = np.sort(rng.choice(self.rows_read, min(rows, self.rows_read), replace=False))
-        return _gather(self, chosen).sample
+        return _gather(self, np.sort(rng.choice(self.rows_read, min(rows, self.rows_read), replace=False))).sample
 
     @functools.cached_property
     def source(self) -> Source:
         """All rows with a target as blocks: in memory while they are few, else read and encoded at every pass."""
         if not self.fits_in_memory:
-            return EncodedSource(self.table, self.encoder)
+            return _Nameless(self.table, self.encoder)
         whole = self._pass.sample
-        return ArraySource(whole.X, whole.y, column_names=self.encoder.feature_names)
+        return ArraySource(whole.X, whole.y)
 
     def fit(
         self,
@@ -210,6 +221,14 @@ class TableTask:
         return self.source.n_rows or self.rows_read, {}
 
 
+class _Nameless(EncodedSource):
+    """Rows without column names: an estimator that has seen names expects them again, from `TableModel`'s arrays."""
+
+    @property
+    def column_names(self) -> tuple[str, ...] | None:  # type: ignore[override]
+        return None
+
+
 @dataclass(frozen=True)
 class _Gathered:
     sample: RowSample
@@ -242,7 +261,8 @@ def _gather(task: TableTask, chosen: np.ndarray | None) -> _Gathered:
             parts[3].append(_instants(frame[task.time]))
         start += height
     X, y, groups, time = (np.concatenate(part) if part else None for part in parts)
-    assert X is not None and y is not None
+    assert X is not None
+    assert y is not None
     sample = RowSample(np.ascontiguousarray(X), y, groups, time, chosen is None)
     if sample.complete:
         _check_outcomes(sample, target.name)
@@ -314,7 +334,9 @@ def _as_task(table: Table, target: str, task: str | None) -> tuple[Table, str, l
     if task is None:
         task = "regression" if number else "classification"
         if number:
-            said = f"Target {target!r} ({kind}) is predicted as a number; --task classification makes its values classes."
+            said = (
+                f"Target {target!r} ({kind}) is predicted as a number; --task classification makes its values classes."
+            )
         else:
             said = f"Target {target!r} ({kind}) is predicted as classes."
         return table, task, [said]

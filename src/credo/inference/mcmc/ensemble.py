@@ -1,0 +1,146 @@
+"""Hamiltonian Monte Carlo by many short chains at once: one evaluation moves them all.
+
+For densities whose scale is known in advance (the curvature at a mode whitens them) and that have one mode, dozens of chains
+that share a step size need few iterations each, and a leapfrog step is one matrix product for the lot: no tree, no
+bookkeeping a chain. Convergence is judged across the chains, which begin spread over the whitened Gaussian.
+
+Reference: Hoffman, Radul and Sountsov (2021), An adaptive MCMC scheme for setting trajectory lengths; Margossian et al. (2024),
+Nested R̂: assessing the convergence of Markov chains in the many-short-chains regime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+
+from credo.errors import NumericalError
+from credo.inference.mcmc.hamiltonian import Averaging, restart
+from credo.numerics.cholesky import cholesky
+
+__all__ = ["EnsembleDraws", "ensemble_hmc"]
+
+TARGET_ACCEPTANCE = 0.8
+# A quarter of a period of the whitened Gaussian would make its draws independent; skew targets need somewhat more.
+TRAJECTORY = 2.0
+MAX_STEPS = 64
+# A Hamiltonian that is off by this many nats has left the trajectory (Stan's limit).
+DIVERGED = 1000.0
+
+
+@dataclass(frozen=True)
+class EnsembleDraws:
+    """positions (chains, draws, dim); mean acceptance; divergent transitions after warm-up; gradient evaluations."""
+
+    positions: np.ndarray
+    acceptance: float
+    divergences: int
+    evaluations: int
+
+
+def ensemble_hmc(
+    value_and_gradient: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    starts: np.ndarray,
+    precision_lower: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    warmup: int = 150,
+    draws: int = 64,
+) -> EnsembleDraws:
+    """Draws of exp(log density).
+
+    value_and_gradient : (chains, dim) → (chains,), (chains, dim)
+    starts : (chains, dim), spread like the target or wider
+    precision_lower : L with L Lᵀ a first guess of the target's precision, x = L⁻ᵀ u
+
+    In warm-up the step size is tuned by dual averaging on the mean acceptance of all chains, and the precision is taken
+    anew from the positions of all chains at the end of every window. Trajectories have a length uniform in
+    (0, 2 · TRAJECTORY) in whitened units. Cost: (warmup + draws) trajectories of a few evaluations of all chains.
+    """
+    chains, dim = starts.shape
+    ensemble = _Ensemble(value_and_gradient, starts, precision_lower)
+    kept = np.empty((draws, chains, dim))
+    recent: list[np.ndarray] = []
+    averaging = _fresh(0.5 * dim**-0.25)
+    ends = np.cumsum(np.diff(np.concatenate([[0.0], WINDOWS])) * warmup).astype(int)
+    accepted, divergences = 0.0, 0
+    for iteration in range(warmup + draws):
+        warming = iteration < warmup
+        step = float(np.exp(averaging.log_step if warming else averaging.log_mean))
+        change = ensemble.move(step, 2.0 * TRAJECTORY * rng.random(), rng)
+        acceptance = float(np.exp(np.minimum(change, 0.0)).mean())
+        if not warming:
+            kept[iteration - warmup] = ensemble.x
+            accepted += acceptance / draws
+            divergences += int(np.sum(change < -DIVERGED))
+            continue
+        averaging = averaging.update(TARGET_ACCEPTANCE - acceptance)
+        recent.append(ensemble.x)
+        if iteration + 1 in ends[:-1]:
+            ensemble = _rewhitened(ensemble, recent[len(recent) // 2 :])
+            averaging, recent = _fresh(float(np.exp(averaging.log_mean))), []
+    return EnsembleDraws(np.swapaxes(kept, 0, 1), accepted, divergences, ensemble.evaluations)
+
+
+# Ends of the windows of warm-up, as shares: the early ones cross the transient, the last one settles the step size.
+WINDOWS = (0.15, 0.4, 0.75, 1.0)
+
+
+def _fresh(step: float) -> Averaging:
+    return restart(float(np.log(step)), float(np.log(10.0 * step)))
+
+
+class _Ensemble:
+    """All chains in whitened coordinates: positions u = Lᵀ x, log densities, whitened gradients."""
+
+    def __init__(self, density: Callable, x: np.ndarray, lower: np.ndarray, evaluations: int = 0) -> None:
+        self.density, self.lower, self.evaluations = density, lower, evaluations
+        self.u = x @ lower
+        self.value, self.gradient = self._evaluate(self.u)
+        if not np.all(np.isfinite(self.value)):
+            raise NumericalError("The log density is not finite at a start of the chains.", value=self.value)
+
+    @property
+    def x(self) -> np.ndarray:
+        return self._unwhiten(self.u)
+
+    def _unwhiten(self, u: np.ndarray) -> np.ndarray:
+        return scipy.linalg.solve_triangular(self.lower, u.T, lower=True, trans=1, check_finite=False).T
+
+    def _evaluate(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, gradient = self.density(self._unwhiten(u))
+        self.evaluations += len(u)
+        return value, scipy.linalg.solve_triangular(self.lower, gradient.T, lower=True, check_finite=False).T
+
+    def move(self, step: float, length: float, rng: np.random.Generator) -> np.ndarray:
+        """One trajectory of every chain, accepted or not; the energy lost by each (−∞ where it left the range)."""
+        n_steps = int(np.clip(np.ceil(length / step), 1, MAX_STEPS))
+        momentum = rng.standard_normal(self.u.shape)
+        energy = 0.5 * np.square(momentum).sum(axis=1) - self.value
+        u, value, gradient = self.u, self.value, self.gradient
+        with np.errstate(all="ignore"):  # a chain that diverges is rejected
+            for _ in range(n_steps):
+                momentum = momentum + 0.5 * step * gradient
+                u = u + step * momentum
+                value, gradient = self._evaluate(u)
+                momentum = momentum + 0.5 * step * gradient
+            change = energy - (0.5 * np.square(momentum).sum(axis=1) - value)
+        change = np.where(np.isfinite(change), change, -np.inf)
+        take = rng.random(len(change)) < np.exp(np.minimum(change, 0.0))
+        self.u = np.where(take[:, None], u, self.u)
+        self.value = np.where(take, value, self.value)
+        self.gradient = np.where(take[:, None], gradient, self.gradient)
+        return change
+
+
+def _rewhitened(ensemble: _Ensemble, recent: list[np.ndarray]) -> _Ensemble:
+    """The same positions, whitened by the covariance of recent ones, shrunk a little to its diagonal."""
+    x = np.concatenate(recent)
+    covariance = np.atleast_2d(np.cov(x.T))
+    share = x.shape[1] / (x.shape[1] + 0.1 * len(x))
+    covariance = (1.0 - share) * covariance + share * np.diag(np.diag(covariance))
+    precision = np.linalg.inv(covariance)
+    lower = cholesky(0.5 * (precision + precision.T), "the chains' precision").lower
+    return _Ensemble(ensemble.density, ensemble.x, lower, ensemble.evaluations)

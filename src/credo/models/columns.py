@@ -1,0 +1,46 @@
+"""What every estimator settles with the rows it is given: columns, their names, and weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from credo.blocks.source import Source
+from credo.errors import ParameterError
+
+__all__ = ["checked_rows", "checked_weights", "column_names", "note_columns"]
+
+
+def checked_rows(model: Any, X: Any, **how: Any) -> np.ndarray:
+    """Rows (n, P) for a fitted model, with the columns it was fitted to; `how` goes to `validate_data`."""
+    check_is_fitted(model)
+    rows: Any = validate_data(model, X, reset=False, **how)
+    return rows
+
+
+def checked_weights(owner: str, sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Weights (n,) of the rows X: finite, ≥ 0, not all zero; None stays None."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.sum() > 0:
+        raise ParameterError(f"{owner}.fit", "sample_weight", "not all zero", sample_weight)
+    return weights
+
+
+def note_columns(model: Any, source: Source, n_columns: int) -> None:
+    """Take the columns to expect from a source, as `validate_data` does from arrays."""
+    model.n_features_in_ = n_columns
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_
+    if source.column_names is not None:
+        model.feature_names_in_ = np.asarray(source.column_names, dtype=object)
+
+
+def column_names(model: Any) -> tuple[str, ...]:
+    """The names of the columns, x0, x1, … where they have none."""
+    if hasattr(model, "feature_names_in_"):
+        return tuple(map(str, model.feature_names_in_))
+    return tuple(f"x{i}" for i in range(model.n_features_in_))

@@ -1,0 +1,101 @@
+"""Pictures: a figure is data first, drawn second.
+
+Each function takes what Credo's models, diagnostics and decisions return and gives a frozen record, which `draw` puts
+on matplotlib axes (extra `plots`) and reports write as SVG without it.
+
+`beliefs`      coefficients, posteriors
+`predictions`  predictions along a column; the share of their doubt that more data would remove
+`checks`       calibration, and what models leave
+`choices`      models compared, actions, thresholds, learning curves
+`chains`       MCMC runs
+`chart`        charts as data: axes and marks
+`drawing`      charts on matplotlib axes
+`theme`        colours
+`numbers`      numbers as people read them
+"""
+
+from credo.plots.beliefs import CoefficientForest, PosteriorDensity, forest, posterior_density
+from credo.plots.chains import EnergyFigure, PairFigure, Ranks, Trace, chain_lags, energy, pair, ranks, trace
+from credo.plots.chart import Chart, Figure
+from credo.plots.checks import (
+    AutocorrelationFigure,
+    CoverageFigure,
+    PITFigure,
+    QuantilesFigure,
+    ReliabilityFigure,
+    ResidualsFigure,
+    autocorrelation,
+    coverage,
+    normal_quantiles,
+    pit,
+    reliability,
+    residuals,
+)
+from credo.plots.choices import (
+    ComparisonFigure,
+    ExpectedLossFigure,
+    LearningCurve,
+    NetBenefit,
+    RejectionFigure,
+    comparison,
+    expected_loss,
+    learning_curve,
+    net_benefit,
+    rejection,
+)
+from credo.plots.drawing import draw
+from credo.plots.predictions import (
+    ClassProbabilities,
+    PredictiveBand,
+    UncertaintyShare,
+    class_probabilities,
+    predictive_band,
+    uncertainty_share,
+)
+
+__all__ = [
+    "draw",
+    "forest",
+    "posterior_density",
+    "predictive_band",
+    "class_probabilities",
+    "uncertainty_share",
+    "reliability",
+    "pit",
+    "coverage",
+    "residuals",
+    "normal_quantiles",
+    "autocorrelation",
+    "comparison",
+    "expected_loss",
+    "net_benefit",
+    "rejection",
+    "learning_curve",
+    "trace",
+    "ranks",
+    "chain_lags",
+    "energy",
+    "pair",
+    "Figure",
+    "Chart",
+    "CoefficientForest",
+    "PosteriorDensity",
+    "PredictiveBand",
+    "ClassProbabilities",
+    "UncertaintyShare",
+    "ReliabilityFigure",
+    "PITFigure",
+    "CoverageFigure",
+    "ResidualsFigure",
+    "QuantilesFigure",
+    "AutocorrelationFigure",
+    "ComparisonFigure",
+    "ExpectedLossFigure",
+    "NetBenefit",
+    "RejectionFigure",
+    "LearningCurve",
+    "Trace",
+    "Ranks",
+    "EnergyFigure",
+    "PairFigure",
+]

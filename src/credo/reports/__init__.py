@@ -1,0 +1,20 @@
+"""Reports: everything a person wants to know of a fitted model, as data first, as a page or for a terminal second.
+
+`build`        `report`, `comparison_report`: the sections below, together
+`rows`         the rows it is made from, and predictions of rows held out
+`reading`      what was read and decided
+`belief`       what the model believes
+`calibration`  do predictions come true
+`uncertainty`  where doubt comes from along the main columns
+`noise`        does the noise model hold
+`decision`     an example of acting on predictions
+`page`         one self-contained HTML page
+`terminal`     the same for a terminal
+`svg`, `style`, `markup`  charts as SVG, the style sheet, markup escaped by construction
+"""
+
+from credo.reports.build import Report, comparison_report, report
+from credo.reports.page import to_html, write_html
+from credo.reports.terminal import lines
+
+__all__ = ["report", "comparison_report", "Report", "to_html", "write_html", "lines"]
