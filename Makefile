@@ -3,7 +3,7 @@
 
 BIN := .venv/bin
 DEMO := examples/data
-# Two workers: on two cores the suite takes about half the time; more gain little and cost memory.
+# Two workers, one a core; each loads every library, so that more cost memory.
 WORKERS ?= 2
 export PYTHON
 
@@ -60,10 +60,10 @@ serve:          ## the site, rebuilt as you write
 	@tools/venv dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
-bench:          ## Credo and its peers side by side, into benchmarks/RESULTS.md; CASE=name for one
+bench:          ## Credo and its peers side by side, into benchmarks/RESULTS.md; CASE=name for one, PEERS=python
 	@tools/venv run
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
-	$(BIN)/python -m benchmarks $(CASE)
+	$(BIN)/python -m benchmarks $(CASE) $(if $(PEERS),--peers $(PEERS))
 
 calibrate:      ## long statistical runs, into tests/CALIBRATION.md; SHORT=1 for the quick version
 	@tools/venv test

@@ -1,4 +1,4 @@
-"""Credo and its peers, side by side in one run: `python -m benchmarks [NAME ...] [--json] [--repeat N]`.
+"""Credo and its peers, side by side in one run: `python -m benchmarks [NAME ...] [--peers PYTHON]`.
 
 `case`      what a benchmark file declares: its data, its contestants, what quality means, the ratios wanted
 `cases/`    one benchmark a file

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -35,6 +37,12 @@ def parser(names: list[str]) -> argparse.ArgumentParser:
     result.add_argument(
         "--threads", type=positive, default=1, metavar="N", help="threads of every library (default: 1)"
     )
+    result.add_argument(
+        "--peers",
+        metavar="PYTHON",
+        default=os.environ.get("CREDO_BENCHMARK_PEERS"),
+        help="a second interpreter, for peers that this one lacks (default: $CREDO_BENCHMARK_PEERS)",
+    )
     result.add_argument("--date", help="date of the run (default: today, UTC)")
     result.add_argument(
         "--output", type=Path, default=HERE / "RESULTS.md", help="file to update (default: %(default)s)"
@@ -48,11 +56,13 @@ def main(arguments: list[str]) -> int:
     early.add_argument("--cases", type=Path, default=HERE / "cases")
     files = case_files(early.parse_known_args(arguments)[0].cases)
     options = parser([*files]).parse_args(arguments)
+    if options.peers is not None and shutil.which(options.peers) is None:
+        parser([*files]).error(f"--peers: {options.peers!r} is not an interpreter")
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     reports = []
     for name in options.names or files:
         print(f"{name}: {options.threads} thread(s) a library ...", file=sys.stderr)
-        report = run_case(files[name], repeats=options.repeat, threads=options.threads)
+        report = run_case(files[name], repeats=options.repeat, threads=options.threads, peers=options.peers)
         report["date"] = options.date or today
         report["command"] = shlex.join(["python", "-m", "benchmarks", *arguments])
         update(options.output, report)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["Bar", "Case", "Contestant", "Quality", "case_files", "load_case"]
+__all__ = ["Bar", "Case", "Contestant", "Limit", "Quality", "case_files", "load_case"]
 
 _COMPARISONS = {"≥": operator.ge, "≤": operator.le}
 
@@ -19,8 +19,9 @@ class Contestant:
     """One way to do the job: a function, or a command that is timed as a fresh process.
 
     run : data → result; imports its library inside, so that nobody else pays for it
-    command : arguments of a fresh process (the case's mode must be "fresh")
-    requires : distributions, by their names on the package index; one that is absent is reported as missing
+    command : arguments of a fresh process (the case's mode must be "fresh"); "{directory}" stands for the case's
+    requires : distributions, by their names on the package index. Where this interpreter lacks one, the contestant runs
+        in the peers' interpreter (`--peers`) if that has them all; else it is reported as missing
     """
 
     name: str
@@ -62,6 +63,23 @@ class Bar:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """The most a contestant may take, median over rounds: `Limit("seconds", 1.5, beyond="import numpy")`.
+
+    figure : "seconds", or "process_mb", the peak memory of the process
+    beyond : another contestant whose figure in the same round is subtracted first
+    """
+
+    figure: Literal["seconds", "process_mb"]
+    most: float
+    beyond: str | None = None
+
+    def __str__(self) -> str:
+        unit = "s" if self.figure == "seconds" else "MB"
+        return f"≤ {self.most:g} {unit}" + (f" beyond {self.beyond}" if self.beyond else "")
+
+
+@dataclass(frozen=True)
 class Case:
     """One question, put to several contestants; the first is Credo, and ratios are to it.
 
@@ -69,6 +87,7 @@ class Case:
     prepare : directory → None, run once in a process of its own, for files that all contestants read
     load : directory → data, in each contestant's process, not timed
     bars : contestant → wanted ratio
+    limits : contestant → the most it may take
     memory_limit : bytes of private memory (RLIMIT_DATA) for a contestant's process, libraries included
     timeout : seconds, after which a call counts as failed
     """
@@ -80,6 +99,7 @@ class Case:
     load: Callable[[Path], Any] | None = None
     quality: Quality | None = None
     bars: Mapping[str, Bar] = field(default_factory=dict)
+    limits: Mapping[str, Limit] = field(default_factory=dict)
     repeats: int = 5
     warmups: int = 1
     memory_limit: int | None = None
@@ -91,6 +111,9 @@ class Case:
             raise ValueError(f"a case needs contestants with different names, got {names}")
         if unknown := set(self.bars) - set(names[1:]):
             raise ValueError(f"bars for {sorted(unknown)}, which are not among the peers {names[1:]}")
+        named = {*self.limits, *(limit.beyond for limit in self.limits.values() if limit.beyond)}
+        if unknown := named - set(names):
+            raise ValueError(f"limits name {sorted(unknown)}, which are not among the contestants {names}")
         for contestant in self.contestants:
             if (contestant.run is None) == (contestant.command is None):
                 raise ValueError(f"{contestant.name}: give either run or command")

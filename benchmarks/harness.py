@@ -15,21 +15,32 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeVar
 
-from benchmarks.case import Case, Contestant, load_case
-from benchmarks.machine import installed, machine_class, thread_environment, versions
+from benchmarks.case import Case, Contestant, Limit, load_case
+from benchmarks.machine import interpreter_with, machine_class, thread_environment, versions
 
 __all__ = ["ContestantFailed", "run_case"]
 
 ROOT = Path(__file__).resolve().parent.parent
 T = TypeVar("T")
-WORKER = (sys.executable, "-m", "benchmarks.worker")
+WORKER = ("-m", "benchmarks.worker")
 
 
 class ContestantFailed(Exception):
     """A contestant's process ended, answered nothing or ran out of time; the message is its last words."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One run of a case: its file, its directory, the environment of every process."""
+
+    path: Path
+    case: Case
+    directory: Path
+    environment: dict[str, str]
 
 
 class Runner(Protocol):
@@ -62,15 +73,16 @@ def last_words(process: subprocess.Popen[str], errors: IO[bytes], timeout: float
 class Warm:
     """A process that keeps its data and its libraries, and makes one call at each request."""
 
-    def __init__(self, path: Path, case: Case, contestant: Contestant, directory: Path, environment: dict[str, str]):
+    def __init__(self, work: Work, contestant: Contestant, python: str):
+        case = work.case
         self.timeout = case.timeout
         self.warmups = case.warmups
         self.call_mb = 0.0
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 — closed by `close`
         self.process = subprocess.Popen(
-            [*WORKER, str(path), contestant.name, str(directory)],
+            [python, *WORKER, str(work.path), contestant.name, str(work.directory)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
-            env=environment, cwd=ROOT,
+            env=work.environment, cwd=ROOT,
         )  # fmt: skip
 
     def warm_up(self) -> None:
@@ -108,15 +120,16 @@ class Warm:
 
 
 class Fresh:
-    """A new process at each call, timed from its start to its end."""
+    """A new process at each call, timed from its start to its end, less what judging the result took."""
 
-    def __init__(self, path: Path, case: Case, contestant: Contestant, directory: Path, environment: dict[str, str]):
-        own = (*WORKER, str(path), contestant.name, str(directory), "--once")
-        self.arguments = contestant.command or own
+    def __init__(self, work: Work, contestant: Contestant, python: str):
+        own = (python, *WORKER, str(work.path), contestant.name, "{directory}", "--once")
+        command = contestant.command or own
+        self.arguments = [each.replace("{directory}", str(work.directory)) for each in command]
         self.answers = contestant.command is None
-        self.timeout = case.timeout
-        self.environment = environment
-        self.warmups = case.warmups
+        self.timeout = work.case.timeout
+        self.environment = work.environment
+        self.warmups = work.case.warmups
 
     def warm_up(self) -> None:
         for _ in range(self.warmups):  # fills the file cache
@@ -136,8 +149,9 @@ class Fresh:
             if process.returncode:
                 raise ContestantFailed(last_words(process, errors, self.timeout))
             output.seek(0)
-            answer = json.loads(output.read()) if self.answers else {"quality": None}
-        return {**answer, "seconds": seconds, "call_mb": None, "process_mb": usage.ru_maxrss / 1024}
+            told = {"quality": None, "judging": 0.0, "process_mb": usage.ru_maxrss / 1024}
+            answer = json.loads(output.read()) if self.answers else told
+        return {**answer, "seconds": seconds - answer["judging"], "call_mb": None}
 
     def close(self) -> None:
         pass
@@ -153,23 +167,28 @@ def attempt(action: Callable[[], T], outcome: dict[str, Any]) -> T | None:
         return None
 
 
-def measure(path: Path, case: Case, repeats: int, environment: dict[str, str]) -> dict[str, dict[str, Any]]:
+def measure(
+    path: Path, case: Case, repeats: int, environment: dict[str, str], interpreters: tuple[str, ...]
+) -> dict[str, dict[str, Any]]:
     """Contestant → {"status", "error" or "calls"}, in rounds A B C, A B C, ..."""
     kind = Warm if case.mode == "warm" else Fresh
     outcomes: dict[str, dict[str, Any]] = {}
     runners: dict[str, Runner] = {}
     with tempfile.TemporaryDirectory(prefix="credo-benchmark-") as name, contextlib.ExitStack() as stack:
-        for contestant in case.contestants:
-            absent = [each for each in contestant.requires if installed(each) is None]
-            outcomes[contestant.name] = {"status": "ok", "calls": []}
-            if absent:
-                error = f"not installed: {', '.join(absent)}"
-                outcomes[contestant.name] = {"status": "missing", "error": error}
-        present = [each for each in case.contestants if outcomes[each.name]["status"] == "ok"]
+        work = Work(path, case, Path(name), environment)
+        homes = {each.name: interpreter_with(each.requires, interpreters) for each in case.contestants}
+        present = [each for each in case.contestants if homes[each.name]]
         if case.prepare is not None and present:
-            subprocess.run([*WORKER, str(path), "-", name, "--prepare"], check=True, env=environment, cwd=ROOT)
-        for contestant in present:
-            runner: Runner = kind(path, case, contestant, Path(name), environment)
+            arguments = [sys.executable, *WORKER, str(path), "-", name, "--prepare"]
+            subprocess.run(arguments, check=True, env=environment, cwd=ROOT)
+        for contestant in case.contestants:
+            python = homes[contestant.name]
+            if python is None:
+                error = f"not installed: {', '.join(contestant.requires)}"
+                outcomes[contestant.name] = {"status": "missing", "error": error}
+                continue
+            outcomes[contestant.name] = {"status": "ok", "calls": []}
+            runner: Runner = kind(work, contestant, python)
             stack.callback(runner.close)
             runners[contestant.name] = runner
             attempt(runner.warm_up, outcomes[contestant.name])
@@ -183,6 +202,14 @@ def measure(path: Path, case: Case, repeats: int, environment: dict[str, str]) -
 
 def spread(values: list[float]) -> dict[str, float]:
     return {"median": statistics.median(values), "low": min(values), "high": max(values)}
+
+
+def taken(limit: Limit, rounds: list[dict[str, Any]] | None, calls: dict[str, list[dict[str, Any]]]) -> float | None:
+    """The limited figure, median over rounds; None where it, or what it goes beyond, was not measured."""
+    base = [{limit.figure: 0.0}] * len(rounds or ()) if limit.beyond is None else calls.get(limit.beyond)
+    if not rounds or not base:
+        return None
+    return statistics.median(call[limit.figure] - other[limit.figure] for call, other in zip(rounds, base))
 
 
 def summarise(case: Case, outcomes: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -204,10 +231,16 @@ def summarise(case: Case, outcomes: dict[str, dict[str, Any]]) -> list[dict[str,
             row["call_mb"] = max((call["call_mb"] for call in rounds), key=lambda mb: mb or 0.0)
             row["process_mb"] = max(call["process_mb"] for call in rounds)
             row["quality"] = qualities[contestant.name]
-            if case.quality is not None:
-                row["reached"] = case.quality.reached(row["quality"], [*qualities.values()])
+            if case.quality is not None and row["quality"] is not None:  # a command is not judged
+                judged = [value for value in qualities.values() if value is not None]
+                row["reached"] = case.quality.reached(row["quality"], judged)
             if credo:
                 row["ratio"] = spread([call["seconds"] / ours["seconds"] for call, ours in zip(rounds, credo)])
+        limit = case.limits.get(contestant.name)
+        if limit is not None:
+            row["limit"] = str(limit)
+            row["taken"] = taken(limit, rounds, calls)
+            row["limit_met"] = None if row["taken"] is None else row["taken"] <= limit.most
         bar = case.bars.get(contestant.name)
         if bar is not None:
             row["bar"] = str(bar)
@@ -216,11 +249,15 @@ def summarise(case: Case, outcomes: dict[str, dict[str, Any]]) -> list[dict[str,
     return rows
 
 
-def run_case(path: Path, *, repeats: int | None = None, threads: int = 1) -> dict[str, Any]:
-    """Measure the case in the file `path`; a record that holds only JSON values."""
+def run_case(path: Path, *, repeats: int | None = None, threads: int = 1, peers: str | None = None) -> dict[str, Any]:
+    """Measure the case in the file `path`; a record that holds only JSON values.
+
+    `peers` is a second Python interpreter, for contestants whose packages this one lacks.
+    """
+    interpreters = (sys.executable,) if peers is None else (sys.executable, peers)
     case = load_case(path)
     repeats = case.repeats if repeats is None else repeats
-    outcomes = measure(path, case, repeats, thread_environment(threads))
+    outcomes = measure(path, case, repeats, thread_environment(threads), interpreters)
     return {
         "case": path.stem,
         "question": case.question,
@@ -230,6 +267,6 @@ def run_case(path: Path, *, repeats: int | None = None, threads: int = 1) -> dic
         "memory_limit_mb": None if case.memory_limit is None else case.memory_limit / 2**20,
         "quality": None if case.quality is None else case.quality.name,
         "machine": machine_class(),
-        "versions": versions(name for contestant in case.contestants for name in contestant.requires),
+        "versions": versions((name for each in case.contestants for name in each.requires), interpreters),
         "contestants": summarise(case, outcomes),
     }

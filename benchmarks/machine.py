@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import platform
+import subprocess
+import sys
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-__all__ = ["THREAD_VARIABLES", "installed", "machine_class", "thread_environment", "versions"]
+__all__ = ["THREAD_VARIABLES", "interpreter_with", "machine_class", "thread_environment", "versions"]
 
 #: every way the contestants' libraries are told how many threads to use
 THREAD_VARIABLES = (
@@ -27,22 +30,34 @@ def thread_environment(threads: int) -> dict[str, str]:
     return {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
 
 
-def installed(distribution: str) -> str | None:
-    """Version of an installed distribution, or None."""
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return None
+_LIST = "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
 
 
-def versions(distributions: Iterable[str]) -> dict[str, str]:
-    """Credo, Python, NumPy, SciPy and the given distributions that are installed: name → version."""
+@functools.cache
+def installed(interpreter: str) -> dict[str, str]:
+    """Distribution → version, by normalised name, of what an interpreter has installed."""
+    said = subprocess.run([interpreter, "-c", _LIST], check=True, capture_output=True, text=True).stdout
+    return {_normal(name): number for name, number in json.loads(said).items()}
+
+
+def _normal(name: str) -> str:
+    return name.lower().replace("_", "-").replace(".", "-")
+
+
+def interpreter_with(distributions: Iterable[str], interpreters: Iterable[str]) -> str | None:
+    """The first interpreter that has them all, or None."""
+    wanted = {_normal(name) for name in distributions}
+    return next((each for each in interpreters if not wanted or wanted <= installed(each).keys()), None)
+
+
+def versions(distributions: Iterable[str], interpreters: Iterable[str] = (sys.executable,)) -> dict[str, str]:
+    """Credo, Python, NumPy, SciPy and the given distributions: name → version, in the first interpreter that has it."""
     from credo._version import __version__
 
     found = {"credo": __version__, "python": platform.python_version()}
-    for distribution in ("numpy", "scipy", *distributions):
-        if number := installed(distribution):
-            found[distribution] = number
+    for name in ("numpy", "scipy", *distributions):
+        if home := interpreter_with([name], interpreters):
+            found[name] = installed(home)[_normal(name)]
     return found
 
 

@@ -21,7 +21,10 @@ contestants take turns, each in a process of its own. *Call* is the memory that 
 
 def ok(report: dict[str, Any]) -> bool:
     """Whether every contestant that is installed ran, and every bar that could be measured is met."""
-    return all(row["status"] != "failed" and row.get("bar_met") is not False for row in report["contestants"])
+    return all(
+        row["status"] != "failed" and row.get("bar_met") is not False and row.get("limit_met") is not False
+        for row in report["contestants"]
+    )
 
 
 def _figure(value: float | None) -> str:
@@ -38,18 +41,26 @@ def _spread(values: dict[str, float] | None) -> str:
 
 def _row(row: dict[str, Any]) -> str:
     if row["status"] != "ok":
-        return f"| {row['name']} | {row['status']}: {row['error']} | | {row.get('bar', '')} | | | |".replace("\n", " ")
+        return f"| {row['name']} | {row['status']}: {row['error']} | | {_wanted(row)} | | | |".replace("\n", " ")
     quality = "" if row["quality"] is None else f"{row['quality']:.8g}"
     if row.get("reached") is False:
         quality += " (not reached)"
-    bar = row.get("bar", "")
-    if row.get("bar_met") is not None:
-        bar += " met" if row["bar_met"] else " **missed**"
     cells = (
-        row["name"], _spread(row["seconds"]), _spread(row.get("ratio")), bar,
+        row["name"], _spread(row["seconds"]), _spread(row.get("ratio")), _wanted(row),
         _figure(row["call_mb"]), _figure(row["process_mb"]), quality,
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
+
+
+def _wanted(row: dict[str, Any]) -> str:
+    """The bar and the limit, each met or missed; what a limit compares is shown where no other column does."""
+    said = []
+    for kind in ("bar", "limit"):
+        if kind in row:
+            met = {True: " met", False: " **missed**", None: ""}[row[f"{kind}_met"]]
+            figure = f" ({_figure(row['taken'])})" if kind == "limit" and "beyond" in row[kind] and met else ""
+            said.append(f"{row[kind]}{figure}{met}")
+    return "; ".join(said)
 
 
 def as_markdown(report: dict[str, Any]) -> str:

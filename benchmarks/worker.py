@@ -44,7 +44,7 @@ def return_freed_memory() -> None:
 
 
 def timed_call(case: Case, contestant: Contestant, data: Any) -> dict[str, Any]:
-    """One call: seconds, its own peak memory and the process's (MB), and what the result is worth."""
+    """One call: seconds, its own peak memory and the process's (MB), what the result is worth, and seconds to tell."""
     assert contestant.run is not None
     gc.collect()
     reset_peak()
@@ -53,8 +53,10 @@ def timed_call(case: Case, contestant: Contestant, data: Any) -> dict[str, Any]:
     result = contestant.run(data)
     seconds = time.perf_counter() - start
     peak = memory("VmHWM")
+    start = time.perf_counter()
     quality = None if case.quality is None else float(case.quality.of(data, result))
-    return {"seconds": seconds, "call_mb": peak - before, "process_mb": peak, "quality": quality}
+    judging = time.perf_counter() - start
+    return {"seconds": seconds, "call_mb": peak - before, "process_mb": peak, "quality": quality, "judging": judging}
 
 
 def serve(case: Case, contestant: Contestant, directory: Path, out: TextIO) -> None:

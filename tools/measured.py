@@ -1,4 +1,5 @@
-"""README's table of measured ratios, copied from benchmarks/RESULTS.md: `python tools/measured.py` (--check only compares).
+"""README's table of measured ratios, copied from benchmarks/RESULTS.md: `python tools/measured.py`
+(--check only compares).
 
 No figure is typed by hand, so none can be older or rosier than the measurement.
 """
@@ -17,7 +18,7 @@ CASES = {
     "linear_fit_1e6x20": "posterior of a linear regression, 1,000,000 × 20",
     "linear_evidence_1e5x50": "the same with the prior's scale by the evidence, 100,000 × 50",
     "logistic_map_1e5x10": "mode of a logistic regression, 100,000 × 10",
-    "logistic_fresh_1000x5": "posterior of a logistic regression, 1,000 × 5, fresh process",
+    "logistic_posterior_1000x5_fresh": "posterior of a logistic regression, 1,000 × 5, fresh process",
     "parquet_bounded": "fit to a Parquet file ten times larger than memory",
 }
 BETWEEN = re.compile(r"(<!-- measured -->\n).*?(<!-- /measured -->)", re.DOTALL)

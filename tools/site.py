@@ -1,7 +1,7 @@
 """Makes the site's navigation and its API pages (an mkdocs hook): no list of pages or names is kept by hand.
 
-A page appears by existing: in `docs` itself, or in one of the folders of `SECTIONS`. The decisions get an index, and the API a page
-for each folder of `src/credo`: its docstring, then every name of its `__all__`.
+A page appears by existing: in `docs` itself, or in one of the folders of `SECTIONS`. The decisions get an index, and
+the API a page for each folder of `src/credo`: its docstring, then every name of its `__all__`.
 """
 
 from __future__ import annotations

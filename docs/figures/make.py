@@ -17,9 +17,6 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 import credo as cr
-from credo.models.featured import FeaturedModel
-from credo.selection import average
-from credo.tables.features import PolynomialFeatures, Splines
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
@@ -36,7 +33,7 @@ def belief(c: dict[str, str]) -> None:
     x = np.sort(np.concatenate([rng.uniform(0, 4.2, 45), rng.uniform(7.0, 8.0, 8)]))[:, None]
     y = 3 + 1.5 * np.sin(0.9 * x[:, 0]) + rng.normal(0, 0.35, len(x))
     grid = np.linspace(0, 10, 241)[:, None]
-    p = make_pipeline(Splines(7, kind="natural", knots=_even(7)), cr.LinearRegression()).fit(x, y)
+    p = make_pipeline(cr.features.Splines(7, kind="natural", knots=_even(7)), cr.LinearRegression()).fit(x, y)
     p = p[-1].predict_distribution(p[:-1].transform(grid))
     z = 1.645
     axes = _axes(1, (7.2, 3.3))[0]
@@ -64,8 +61,8 @@ def curve_fitting(c: dict[str, str]) -> None:
     cases = [("degree 1", 1, cr.Flat()), ("degree 3", 3, cr.Flat()), ("degree 9", 9, cr.Flat())]
     cases.append(("degree 9, λ = e⁻¹⁸", 9, cr.Normal(0, 0.3 * np.exp(9))))
     for axes, (title, degree, prior) in zip(_axes(4, (9.6, 2.7), sharey=True), cases):
-        model = FeaturedModel(PolynomialFeatures(degree), cr.LinearRegression(prior=prior, noise=cr.noise.Normal(0.3)))
-        p = model.fit(x, t).predict_distribution(grid)
+        line = cr.LinearRegression(prior=prior, noise=cr.noise.Normal(0.3))
+        p = _polynomial(degree, line).fit(x, t).predict_distribution(grid)
         axes.fill_between(grid[:, 0], *p.interval(0.9), color=c["blue"], alpha=0.2, lw=0)
         axes.plot(grid, np.sin(2 * np.pi * grid), color=c["green"], lw=1.4, ls=(0, (4, 2)))
         axes.plot(grid, p.mean, color=c["blue"], lw=1.8)
@@ -196,8 +193,8 @@ def averaging(c: dict[str, str]) -> None:
     rng = np.random.default_rng(5)
     x = rng.uniform(-1, 1, (12, 1))
     y = np.sin(2.2 * x[:, 0]) + rng.normal(0, 0.3, 12)
-    models = {f"degree {d}": FeaturedModel(PolynomialFeatures(d), cr.LinearRegression()) for d in (1, 2, 3, 4, 5)}
-    both = average(models, x, y)
+    models = {f"degree {d}": _polynomial(d, cr.LinearRegression()) for d in (1, 2, 3, 4, 5)}
+    both = cr.average(models, x, y)
     best = max(both.weights_, key=lambda name: both.weights_[name])
     grid = np.linspace(-1.6, 1.6, 161)[:, None]
     shown = [
@@ -211,6 +208,10 @@ def averaging(c: dict[str, str]) -> None:
         axes.plot(grid, np.sin(2.2 * grid), color=c["green"], lw=1.4, ls=(0, (4, 2)))
         axes.plot(x, y, "o", ms=4, color=c["ink"], mec="none")
         axes.set(title=title, xlabel="x", ylim=(-3.2, 3.2), xlim=(-1.6, 1.6))
+
+
+def _polynomial(degree: int, line: Any) -> Any:
+    return cr.FeaturedModel(cr.features.PolynomialFeatures(degree), line)
 
 
 FIGURES: dict[str, Callable[[dict[str, str]], None]] = {
@@ -239,7 +240,8 @@ def _style(c: dict[str, str]) -> dict[str, Any]:
         "font.size": 10, "axes.titlesize": 10, "axes.titlelocation": "left",
         "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": c["faint"], "axes.linewidth": 0.8,
         "axes.facecolor": "none", "text.color": c["ink"], "axes.labelcolor": c["ink"], "axes.titlecolor": c["ink"],
-        "xtick.color": c["faint"], "ytick.color": c["faint"], "xtick.labelcolor": c["ink"], "ytick.labelcolor": c["ink"],
+        "xtick.color": c["faint"], "ytick.color": c["faint"],
+        "xtick.labelcolor": c["ink"], "ytick.labelcolor": c["ink"],
     }  # fmt: skip
 
 

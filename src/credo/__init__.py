@@ -25,6 +25,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.linear": ("LinearRegression",),
     "credo.models.glm": ("LogisticRegression",),
     "credo.saving": ("save", "load"),
+    "credo.models.featured": ("FeaturedModel",),
+    "credo.selection": ("compare", "average", "Hypotheses"),
+    "credo.inference": ("Target",),
     "credo.decisions": ("decide", "expected_loss", "value_of_information", "coverage_risk", "CostSensitive"),
 }  # fmt: skip
 
@@ -37,7 +40,11 @@ _SUBMODULES = {
     "tables": "credo.tables",
     "saving": "credo.saving",
     "diagnostics": "credo.diagnostics",
+    "inference": "credo.inference",
+    "mcmc": "credo.inference.mcmc",
     "prediction": "credo.prediction",
+    "selection": "credo.selection",
+    "plots": "credo.plots",
     "decisions": "credo.decisions",
     "errors": "credo.errors",
 }

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
+import venv
 from pathlib import Path
 
 import pytest
 
 from benchmarks.__main__ import main
-from benchmarks.case import Bar, Case, Contestant, Quality, load_case
+from benchmarks.case import Bar, Case, Contestant, Limit, Quality, load_case
 from benchmarks.harness import run_case
 from benchmarks.results import as_markdown, ok, update
 
 HEADER = """
 import sys, time
 from pathlib import Path
-from benchmarks.case import Bar, Case, Contestant, Quality
+from benchmarks.case import Bar, Case, Contestant, Limit, Quality
 """
 
 
@@ -185,15 +187,57 @@ def test_fresh_processes_are_timed_whole(tmp_path: Path) -> None:
                 Contestant("sleeper", command=(python, "-c", "import time; time.sleep(0.2)")),
                 Contestant("function", run=lambda data: 7.0),
                 Contestant("wrong", command=(python, "-c", "raise OSError('no disk')")),
+                Contestant("reader", command=(python, "-c", "open(r'{directory}/data')")),
             ),
+            prepare=lambda directory: (directory / "data").write_text("40") and None,
+            quality=Quality("worth", lambda data, result: time.sleep(1.0) or result, "higher", 0.0),
+            limits={
+                "credo": Limit("process_mb", 1.0), "wrong": Limit("seconds", 1.0),
+                "sleeper": Limit("seconds", 0.1, beyond="credo"), "function": Limit("seconds", 1.0),
+            },
         )
         """,
     )
-    rows = by_name(run_case(path))
+    report = run_case(path)
+    rows = by_name(report)
+    assert rows["reader"]["status"] == "ok"
+    assert rows["function"]["seconds"]["low"] < 1.0  # judging is not timed
+    assert [rows[name]["limit_met"] for name in ("credo", "sleeper", "function", "wrong")] == [False, False, True, None]
+    assert not ok({"contestants": [rows["sleeper"]]})
+    text = as_markdown({**report, "date": "", "command": ""})
+    assert "≤ 1 MB **missed**" in text
+    assert re.search(r"≤ 0.1 s beyond credo \(0\.\d+\) \*\*missed\*\*", text)
+    assert "≤ 1 s met" in text
     assert rows["sleeper"]["seconds"]["low"] > 0.2
     assert rows["function"]["status"] == "ok"
     assert rows["function"]["process_mb"] > 5
     assert rows["wrong"]["error"] == "OSError: no disk"
+
+
+def test_a_peer_may_live_in_another_interpreter(tmp_path: Path) -> None:
+    """The other is a bare environment that has one distribution of its own."""
+    venv.create(tmp_path / "peers", with_pip=False)
+    python = tmp_path / "peers" / "bin" / "python"
+    (site,) = (tmp_path / "peers" / "lib").glob("python*/site-packages")
+    (site / "rival-2.5.dist-info").mkdir()
+    (site / "rival-2.5.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: Rival\nVersion: 2.5\n")
+    path = write_case(
+        tmp_path,
+        """
+        CASE = Case(
+            question="?", repeats=1, warmups=0,
+            quality=Quality("where", lambda data, result: float("peers" in result), "higher", 1.0),
+            contestants=(
+                Contestant("credo", lambda data: sys.prefix, requires=("pytest",)),
+                Contestant("rival", lambda data: sys.prefix, requires=("rival",)),
+            ),
+        )
+        """,
+    )
+    report = run_case(path, peers=str(python))
+    assert [row["quality"] for row in report["contestants"]] == [0.0, 1.0]
+    assert report["versions"]["rival"] == "2.5"
+    assert by_name(run_case(path))["rival"]["status"] == "missing"
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -223,6 +267,8 @@ def test_a_case_is_checked_where_it_is_declared() -> None:
         {"contestants": ()},
         {"contestants": (job, job)},
         {"contestants": (job,), "bars": {"nobody": Bar("≥", 2)}},
+        {"contestants": (job,), "limits": {"nobody": Limit("seconds", 1.0)}},
+        {"contestants": (job,), "limits": {"credo": Limit("seconds", 1.0, beyond="nobody")}},
         {"contestants": (Contestant("credo"),)},
         {"contestants": (Contestant("credo", command=("true",)),), "mode": "warm"},
     )

@@ -41,6 +41,9 @@ CASES = {
 
 
 REPEATS = 2
+# Where nearly all weight is on one model the paired error is near 0; a thousandth of a nat a row is a match all the
+# same.
+MATCH = 1e-3
 REPORTED = ("best", "chosen", "stacking", "evidence")
 
 
@@ -59,8 +62,8 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray, str]:
 
 
 def outer_scores(X: np.ndarray, y: np.ndarray, task: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Held-out log scores under every candidate, the best and the chosen by comparison, and the two averages; and the fold
-    that each belongs to."""
+    """Held-out log scores under every candidate, the best and the chosen by comparison, and the two averages; and the
+    fold that each belongs to."""
     scores: dict[str, list[np.ndarray]] = {}
     folds: list[np.ndarray] = []
     for seed in range(REPEATS):
@@ -100,4 +103,4 @@ def test_averages_match_the_best_single_model(name, record_property):
         record_property(f"{each} vs {lucky} in hindsight", f"{mean:+.4f} ± {error:.4f}")
     for each in ("stacking", "evidence"):
         mean, error = mean_and_error(scores[each] - scores["best"], units=folds)
-        assert mean >= -error, (each, mean, error)
+        assert mean >= -max(error, MATCH), (each, mean, error)

@@ -111,7 +111,7 @@ def costs_of(path: str, labels: tuple[str, ...]) -> Any:
             f"{path} has no column for the class {absent[0]!r}; it has {', '.join(map(repr, table.columns[1:]))}.",
             columns=absent,
             value=absent[0],
-            remedy="A row is an action, named in the first column; a column is a class; a cell is what the action costs.",
+            remedy="A row is an action, named in the first column; a column is a class; cells are costs.",
         )
     types = {first: "category", **dict.fromkeys(labels, "number")}
     frame = table.with_schema(table.schema.with_types(types)).read()

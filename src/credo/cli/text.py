@@ -35,7 +35,7 @@ def count(n: int, one: str, many: str | None = None) -> str:
 def number(value: Any, digits: int = 4) -> str:
     """Four significant digits, without an exponent where that is readable; `-` for nothing.
 
-    >>> number(1234.567), number(0.00012345), number(1.5e12), number(None), number(0.0)
+    >>> number(1234.567), number(0.00012346), number(1.5e12), number(None), number(0.0)
     ('1235', '0.0001235', '1.5e+12', '-', '0')
     """
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -149,7 +149,8 @@ def comparison_table(record: dict[str, Any], choosing: bool = True) -> list[Any]
         else f"the simplest within one standard error of {record['best']}"
     )
     lines = [
-        f"Candidates by log score per row held out (nats, larger is better; {record['n_scored']:,} rows, {record['scheme']}):",
+        "Candidates by log score per row held out (nats, larger is better; "
+        f"{record['n_scored']:,} rows, {record['scheme']}):",
         grid(["  model", "log score", "against the best", "log evidence"], rows),
         *([f"Chosen: {record['chosen']}, {why}."] if choosing else []),
     ]

@@ -264,7 +264,8 @@ def _curvature(rows: _Rows) -> tuple[float, float, str, str] | str:
         return "every column has two values, so none can bend"
     values = _standardised(np.column_stack([values for *_, values in candidates]))
     p, effect = _least_squares_bends(rows, values) if rows.numbers else _score_bends(rows, values)
-    at = int(np.argmin(p))
+    # With one column its square and the fitted value's are the same test, and the column's name says more.
+    at = int(np.argmax(p <= p.min() * (1.0 + 1e-6)))
     tried = int(np.count_nonzero(p < 2.0))
     if tried == 0:
         return "squares and cubes of the columns are in the model already"

@@ -78,8 +78,8 @@ def forest(
 
     Parameters
     ----------
-    coefficients : records with name, mean, lower, upper, prob_positive (and outcome), as `TableModel.coefficients(mass)`
-        gives them; or the dict that a posterior's `summary(mass)` returns
+    coefficients : records with name, mean, lower, upper, prob_positive (and outcome), such as
+        `TableModel.coefficients(mass)`; or the dict that a posterior's `summary(mass)` returns
     mass : that their intervals were asked to hold
     scale : name → number that its coefficient is multiplied by, so that columns in different units can be compared: the
         standard deviation of a column gives the effect of one such step
@@ -146,7 +146,7 @@ class PosteriorDensity:
             Band(x, np.zeros_like(x), height),
             Line(self.x, self.density),
             Segments(np.array([self.mean]), np.zeros(1), np.array([self.mean]), np.array([at_mean]), "primary", 1.5),
-            Text(self.mean, at_mean, mean, anchor="middle", dy=12.0),
+            Text(self.mean, 0.0, mean, dx=5.0, dy=11.0),
             Text(self.lower, float(height[0]), low, anchor="end", dx=-6.0, dy=6.0),
             Text(self.upper, float(height[-1]), high, anchor="start", dx=6.0, dy=6.0),
         )

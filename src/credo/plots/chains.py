@@ -83,7 +83,7 @@ def trace(draws: Any, name: str = "parameter", index: tuple[int, ...] | int = ()
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of each chain's draws among all: edges (b + 1,), share (chains, b) of each chain, limits of a uniform one."""
+    """Ranks of each chain's draws among all: edges (b + 1,), share (chains, b), limits of a uniform share."""
 
     name: str
     edges: np.ndarray

@@ -146,10 +146,8 @@ def axis(
 
     low, high : ends that are fixed; the free ones get a margin of `pad`
     """
-    parts = [np.ravel(np.asarray(v, dtype=np.float64)) for v in values] + [
-        np.array([v]) for v in (low, high) if v is not None
-    ]
-    flat = np.concatenate(parts)
+    ends = [v for v in (low, high) if v is not None]
+    flat = np.concatenate([np.ravel(np.asarray(v, dtype=np.float64)) for v in (*values, ends)])
     flat = flat[np.isfinite(flat)]
     least, most = (float(flat.min()), float(flat.max())) if flat.size else (0.0, 1.0)
     if most - least <= 1e-9 * max(abs(least), abs(most)):  # one value: show it in the middle

@@ -36,8 +36,8 @@ class ReliabilityFigure:
         r = self.curve
         out = int(np.count_nonzero(~r.inside))
         said = (
-            f"{r.forecast.size} groups of rows by forecast; in {r.forecast.size - out} the frequency lies where calibrated "
-            f"forecasts put it with probability {percent(r.mass)}. Mean gap {percent(r.error, 2)}."
+            f"{r.forecast.size} groups of rows by forecast; in {r.forecast.size - out} the frequency lies where "
+            f"calibrated forecasts put it with probability {percent(r.mass)}. Mean gap {percent(r.error, 2)}."
         )
         marks: list[Mark] = [
             Segments(np.zeros(1), np.zeros(1), np.ones(1), np.ones(1), "muted", 1.0, dashed=True),
@@ -69,7 +69,7 @@ class PITFigure:
 
     @property
     def departure(self) -> str:
-        """What a departure looks like, in words, by the gap's mean and its slope about the middle; "" if there is none."""
+        """A departure in words, by the gap's mean and its slope about the middle; "" if there is none."""
         e = self.transforms.envelope
         if e.inside:
             return ""
@@ -86,8 +86,8 @@ class PITFigure:
             np.concatenate([[0.0], v - e.points, [0.0]]) for v in (e.lower, e.upper, e.ecdf)
         )  # fmt: skip
         said = (
-            f"The transforms of {e.n:,} outcomes {'stay within' if e.inside else 'leave'} the band that uniform ones stay "
-            f"in with probability {percent(e.mass)}. {self.departure}"
+            f"The transforms of {e.n:,} outcomes {'stay within' if e.inside else 'leave'} the band that uniform "
+            f"ones stay in with probability {percent(e.mass)}. {self.departure}"
         ).strip()
         marks = (
             Band(z, lower, upper, "muted", 0.2),
@@ -158,7 +158,8 @@ class ResidualsFigure:
 
     def chart(self) -> Chart:
         z = np.abs(self.mean) / np.where(self.error > 0, self.error, np.inf)
-        said = f"The running mean of the residuals strays from zero by at most {number(float(z.max()), 2)} standard errors."
+        far = number(float(z.max()), 2)
+        said = f"The running mean of the residuals strays from zero by at most {far} standard errors."
         x, y = axis(self.label, self.x), axis("outcome minus prediction", self.residual)
         marks = (
             Dots(self.x, self.residual, "muted", 1.8, 0.4),
@@ -255,7 +256,9 @@ class AutocorrelationFigure:
         at = int(np.argmax(np.abs(self.correlation)))
         said = f"Largest at lag {self.lags[at]:g}: {self.correlation[at]:.2f}."
         x = axis("rows apart" if self.limit is not None else "draws apart", low=0.0, high=float(self.lags[-1]) + 0.7)
-        y = axis("correlation", self.correlation, 0.0, self.limit or 0.0, -(self.limit or 0.0), n=4)
+        # Draws are compared with perfect correlation, rows with none.
+        ends = (1.0, 0.0) if self.limit is None else (self.limit, -self.limit)
+        y = axis("correlation", self.correlation, *ends, n=4)
         marks: list[Mark] = []
         if self.limit is not None:
             wide = np.array([x.low, x.high])

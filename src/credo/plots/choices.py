@@ -53,13 +53,15 @@ class ComparisonFigure:
                 marks += [Segments(d - e, at[rows], d + e, at[rows], role), Dots(d, at[rows], role, 4.5, hollow=hollow)]
         marks += [Text(x.low, float(y), "◂ off the scale", "muted", dx=3.0) for y in at[known & ~shown]]
         roles = ["ink" if m else "muted" for m in mine]
-        marks += [Text(x.high, y, self._cell(i), roles[i], "end", dx=96.0) for i, y in enumerate(at.tolist())]
+        cells = [self._cell(i) for i in range(len(self.names))]
+        room = 12.0 + 7.2 * max(map(len, cells))
+        marks += [Text(x.high, y, cells[i], roles[i], "end", dx=room) for i, y in enumerate(at.tolist())]
         labels = categories([("▸ " if m else "") + shortened(name, 22) for name, m in zip(self.names, mine)])
         said = f"Best: {self.names[0]}. Chosen: {self.chosen}. " + " ".join(
-            f"{name} {self._cell(i)}." for i, name in enumerate(self.names) if i
+            f"{name} {cell}." for name, cell in list(zip(self.names, cells))[1:]
         )
         return Chart(
-            "Models on rows held out", said, x, labels, tuple(marks), margin=102.0, rows=len(self.names), grid="x"
+            "Models on rows held out", said, x, labels, tuple(marks), margin=room + 6.0, rows=len(self.names), grid="x"
         )
 
     def _far(self, known: np.ndarray) -> np.ndarray:
@@ -123,8 +125,9 @@ class ExpectedLossFigure:
         x, y = axis(self.action, self.actions, pad=0.0), axis("expected loss", self.loss, low=0.0)
         best, mean = (typeset(number(v)) for v in (self.best, self.mean))
         extra = self.at_mean / self.least - 1.0 if self.least > 0 else 0.0
+        least = number(self.least, 3)
         said = (
-            f"{best} is expected to cost {number(self.least, 3)}, the least of all; the mean, {mean}, costs {percent(extra, 2)} more."
+            f"{best} is expected to cost {least}, the least of all; the mean, {mean}, costs {percent(extra, 2)} more."
         )
         marks: list[Mark] = [
             Line(self.actions, self.loss),
@@ -214,7 +217,8 @@ class NetBenefit:
         gain = self.model - np.maximum(self.everyone, 0.0)
         useful = self.threshold[gain > 1e-12]
         said = (
-            f"Acting by the model beats acting always and never for thresholds from {percent(useful[0], 2)} to {percent(useful[-1], 2)}."
+            "Acting by the model beats acting always and never for thresholds "
+            f"from {percent(useful[0], 2)} to {percent(useful[-1], 2)}."
             if useful.size
             else "Acting by the model beats acting always or never at no threshold."
         )
@@ -228,7 +232,7 @@ class NetBenefit:
             Line(self.threshold, np.maximum(self.model, low), "primary", 2.5),
         ]
         at = int(np.searchsorted(self.threshold, 0.5))
-        marks.append(Text(1.0, 0.0, "never", "muted", "end", dy=9.0))
+        marks.append(Text(1.0, 0.0, "never", "muted", "end", dy=-10.0))
         marks.append(Text(float(self.threshold[at]), float(self.model[at]), "model", "primary", dx=4.0, dy=11.0))
         last = int(np.flatnonzero(shown)[-1]) if shown.any() else 0
         marks.append(
@@ -276,17 +280,17 @@ class RejectionFigure:
     """Risk on the rows kept, when the doubtful ones are handed on."""
 
     curve: CoverageRisk
-    loss: str = "loss"
+    loss: str = "mean loss"
 
     def chart(self) -> Chart:
         c = self.curve
         at = int(np.argmin(np.abs(c.coverage - 0.8)))
         said = (
-            f"Mean {self.loss}: {number(float(c.risk[-1]), 3)} on all rows, {number(float(c.risk[at]), 3)} on the "
+            f"{self.loss.capitalize()}: {number(float(c.risk[-1]), 3)} on all rows, {number(float(c.risk[at]), 3)} on the "
             f"{percent(float(c.coverage[at]), 2)} least doubtful."
         )
         x = axis("share of rows kept", low=0.0, high=1.0, as_percent=True)
-        y = axis(f"mean {self.loss} on the rows kept", c.risk, c.expected, low=0.0)
+        y = axis(f"{self.loss} on the rows kept", c.risk, c.expected, low=0.0)
         names, ends = ("realised", "expected"), [float(c.risk[-1]), float(c.expected[-1])]
         gap = 0.075 * (y.high - y.low)
         marks: list[Mark] = [
@@ -300,14 +304,14 @@ class RejectionFigure:
         return Chart("What handing on the doubtful rows saves", said, x, y, tuple(marks), margin=64.0)
 
 
-def rejection(curve: CoverageRisk, loss: str = "loss") -> RejectionFigure:
+def rejection(curve: CoverageRisk, loss: str = "mean loss") -> RejectionFigure:
     """Draw what `cr.coverage_risk` found; `loss` is what it is called.
 
     >>> import credo as cr
     >>> from credo.prediction.classes import ClassPredictive
     >>> p = ClassPredictive([[0.9, 0.1], [0.8, 0.2], [0.4, 0.6]], ["a", "b"])
-    >>> rejection(cr.coverage_risk(p, ["a", "a", "a"], cr.losses.ZeroOne()), "error").chart().y.label
-    'mean error on the rows kept'
+    >>> rejection(cr.coverage_risk(p, ["a", "a", "a"], cr.losses.ZeroOne()), "mistakes").chart().y.label
+    'mistakes on the rows kept'
     """
     return RejectionFigure(curve, loss)
 
@@ -340,7 +344,8 @@ class LearningCurve:
             Text(float(logs[-1]), h, n, roles[min(i, 3)], dx=10.0) for i, (h, n) in enumerate(zip(heights, names))
         ]
         said = "; ".join(
-            f"{n}: {number(float(s[0]), 3)} at {int(self.sizes[0]):,} rows, {number(float(s[-1]), 3)} at {int(self.sizes[-1]):,}"
+            f"{n}: {number(float(s[0]), 3)} at {int(self.sizes[0]):,} rows, "
+            f"{number(float(s[-1]), 3)} at {int(self.sizes[-1]):,}"
             for n, s in self.scores.items()
         )
         margin = 18.0 + 7.0 * max(map(len, names))

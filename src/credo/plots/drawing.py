@@ -59,6 +59,7 @@ def _new_axes(chart: Chart, palette: dict[str, str]) -> Any:
         raise MissingDependencyError("matplotlib", "plots", "credo.plots.draw") from None
     height = max(2.2, 1.3 + ROW_HEIGHT * chart.rows) if chart.rows else HEIGHT
     figure, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
     figure.set_facecolor(palette["ground"])
     return ax
 
@@ -79,7 +80,12 @@ def _style(ax: Any, chart: Chart, palette: dict[str, str]) -> None:
     ax.set_xlabel(chart.x.label, color=palette["muted"], fontsize=9.5)
     # The label of the vertical axis lies flat above it, where it is read first.
     title = ax.set_title(
-        chart.title, loc="left", color=palette["ink"], fontsize=11.5, fontweight="bold", pad=24 if chart.y.label or chart.head else 8
+        chart.title,
+        loc="left",
+        color=palette["ink"],
+        fontsize=11.5,
+        fontweight="bold",
+        pad=24 if chart.y.label or chart.head else 8,
     )
     if chart.y.label:
         ax.annotate(

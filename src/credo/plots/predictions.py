@@ -26,8 +26,8 @@ __all__ = [
 BINS = 24
 # Share of the plot's height that the strip takes.
 STRIP = 0.12
-# Lines that can be told apart by colour and end label.
-MOST_CLASSES = 3
+# Of the classes that are shown: as many as can be told apart.
+ROLES = ("primary", "secondary", "tertiary")
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class PredictiveBand:
             for high, low in ((self.upper, self.lower), (self.mean_upper, self.mean_lower))
         )
         said = (
-            f"The predicted {self.outcome} {along}. {percent(self.mass)} of new outcomes are expected within ± {outcome} of it; "
-            f"the mean is known to ± {mean}."
+            f"The predicted {self.outcome} {along}. {percent(self.mass)} of new outcomes are expected within "
+            f"± {outcome} of it; the mean is known to ± {mean}."
         )
         title = f"{shortened(self.outcome, 24)} along {shortened(self.column, 24)}"
         return self._levels(title, said) if self.is_categorical else self._curve(title, said)
@@ -146,7 +146,7 @@ def predictive_band(
 
 @dataclass(frozen=True)
 class ClassProbabilities:
-    """Probabilities of classes along a column: x (m,), probabilities (m, k), labels of the k lines shown."""
+    """Probabilities of classes along a column: x (m,), probabilities (m, k), labels of the k classes shown."""
 
     column: str
     x: np.ndarray
@@ -159,39 +159,58 @@ class ClassProbabilities:
         return np.asarray(self.x).dtype.kind in "OUS"
 
     def chart(self) -> Chart:
-        ends = [f"{label} {percent(a, 2)} to {percent(b, 2)}" for label, a, b in zip(
-            self.labels, self.probabilities[0], self.probabilities[-1])]  # fmt: skip
-        said = f"From {_shown(self.x[0])} to {_shown(self.x[-1])}: {'; '.join(ends)}."
-        said += f" {self.left_out} less probable classes are not shown." if self.left_out else ""
-        title = f"Probability along {shortened(self.column, 28)}"
-        roles = ("primary", "secondary", "tertiary")
-        if self.is_categorical:
-            at = np.arange(len(self.x))[::-1].astype(float)
-            x = axis(f"probability of {' / '.join(self.labels)}", low=0.0, high=1.0, as_percent=True)
-            marks: list[Mark] = []
-            for p, role, label in zip(self.probabilities.T, roles, self.labels):
-                marks.append(Dots(p, at, role, 4.5, hollow=role != "primary"))
-                if len(self.labels) > 1:
-                    marks.append(Text(float(p[0]), float(at[0]), label, role, "middle", dy=13.0))
-            rows = categories([shortened(str(v), 24) for v in self.x])
-            return Chart(title, said, x, rows, tuple(marks), head=18.0, rows=len(at), grid="x")
-        x, y = axis(self.column, self.x, pad=0.0), axis("probability", low=0.0, high=1.0, as_percent=True)
-        marks = [Line(self.x, p, role) for p, role in zip(self.probabilities.T, roles)]
+        chart = self._levels if self.is_categorical else self._curves
+        return chart(f"Probability along {shortened(self.column, 28)}", self._description())
+
+    @property
+    def _what(self) -> str:
+        return f"probability of {self.labels[0]}" if len(self.labels) == 1 else "probability"
+
+    def _description(self) -> str:
+        shown = range(len(self.x)) if self.is_categorical else (0, -1)
+        each = [
+            f"of {label} is " + ", ".join(f"{percent(float(p[i]), 2)} at {_shown(self.x[i])}" for i in shown)
+            for label, p in zip(self.labels, self.probabilities.T)
+        ]
+        more = f" {self.left_out} less probable classes are not shown." if self.left_out else ""
+        return f"The probability {'; '.join(each)}.{more}"
+
+    def _levels(self, title: str, said: str) -> Chart:
+        at = np.arange(len(self.x))[::-1].astype(float)
+        several = len(self.labels) > 1
+        marks: list[Mark] = []
+        for p, role, label in zip(self.probabilities.T, ROLES, self.labels):
+            marks.append(Dots(p, at, role, 4.5, hollow=role != "primary"))
+            if several:
+                marks.append(Text(float(p[0]), float(at[0]), shortened(label, 12), role, "middle", dy=13.0))
+        x, rows = axis(self._what, low=0.0, high=1.0, as_percent=True), [shortened(str(v), 24) for v in self.x]
+        return Chart(
+            title, said, x, categories(rows), tuple(marks), head=18.0 if several else 0.0, rows=len(at), grid="x"
+        )
+
+    def _curves(self, title: str, said: str) -> Chart:
+        x, y = axis(self.column, self.x, pad=0.0), axis(self._what, low=0.0, high=1.0, as_percent=True)
+        marks: list[Mark] = [Line(self.x, p, role) for p, role in zip(self.probabilities.T, ROLES)]
+        if len(self.labels) == 1:
+            return Chart(title, said, x, y, tuple(marks))
         heights = spread_out([float(p) for p in self.probabilities[-1]], 0.075)
         names = [shortened(label, 12) for label in self.labels]
-        marks += [Text(float(self.x[-1]), h, name, role, dx=6.0) for h, name, role in zip(heights, names, roles)]
+        marks += [Text(float(self.x[-1]), h, name, role, dx=6.0) for h, name, role in zip(heights, names, ROLES)]
         return Chart(title, said, x, y, tuple(marks), margin=14.0 + 7.2 * max(map(len, names)))
 
 
-def class_probabilities(x: Any, predictive: Any, *, column: str = "x") -> ClassProbabilities:
+def class_probabilities(
+    x: Any, predictive: Any, *, column: str = "x", outcome: str | None = None
+) -> ClassProbabilities:
     """Probabilities along x: of the second of two classes, or of the classes most probable somewhere (three at most).
 
     x : (m,) values in order, or names of levels ; predictive : of classes, at those m rows
+    outcome : name of what has two classes
 
     >>> from credo.prediction.classes import ClassPredictive
     >>> p = ClassPredictive([[0.8, 0.2], [0.3, 0.7]], ["no", "yes"])
-    >>> class_probabilities([0.0, 1.0], p).labels
-    ('yes',)
+    >>> class_probabilities([0.0, 1.0], p, outcome="rain").labels
+    ('rain = yes',)
     """
     x = np.asarray(x)
     if kind(predictive) != "class" or x.shape != predictive.shape or x.size == 0:
@@ -200,8 +219,10 @@ def class_probabilities(x: Any, predictive: Any, *, column: str = "x") -> ClassP
     if table.shape[1] == 2:
         chosen = np.array([1])
     else:
-        chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[:MOST_CLASSES])
+        chosen = np.sort(np.argsort(-table.max(axis=0), kind="stable")[: len(ROLES)])
     labels = tuple(str(predictive.classes[c]) for c in chosen)
+    if len(labels) == 1 and outcome is not None:
+        labels = (f"{outcome} = {labels[0]}",)
     return ClassProbabilities(column, x, table[:, chosen], labels, table.shape[1] - max(2, chosen.size))
 
 

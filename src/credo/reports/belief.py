@@ -49,9 +49,10 @@ def belief(rows: Rows, mass: float = 0.9) -> Belief:
 
 def _about(model: Any) -> str:
     if not model.labels:
-        return f"Coefficients are changes in {model.target} for one unit of the column."
+        return f"Coefficients are changes in {model.target} for one unit of the model's column."
     if len(model.labels) == 2:
-        return f"Coefficients are changes in the log-odds of {model.target} = {model.labels[1]} for one unit of the column."
+        event = f"{model.target} = {model.labels[1]}"
+        return f"Coefficients are changes in the log-odds of {event} for one unit of the model's column."
     return "Coefficients are changes in the log-probability of a class, up to a constant that all classes share."
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from credo.models.tabular import RowSample, TableModel
@@ -99,6 +99,8 @@ def report(model: TableModel, sample: RowSample, *, warnings: Sequence[str] = ()
     judged = kept("calibration", held if isinstance(held, str) else calibration(held, len(sample)))
     split = kept("uncertainty", uncertainty(rows, mass))
     left = kept("noise", noise(rows, None if judged is None else judged.transforms))
+    if split is not None and left is not None and any(not check.slight for check in left.checks.failed):
+        split = replace(split, verdict=f"{split.verdict} What is called noise here includes the misfit found below.")
     acting = kept("decision", example_decision(rows, 0 if split is None else split.row, held))
     return Report(
         model.target, model.task, model.labels, _facts(model, judged), reading(model, warnings), _choice(model),
@@ -139,5 +141,7 @@ def _facts(model: TableModel, judged: Calibration | None) -> tuple[tuple[str, st
     if model.noise_scale is not None:
         facts.append(("noise (sd)", number(model.noise_scale)))
     if judged is not None:
-        facts += [(score.name, score.value) for score in judged.scores if score.name in ("explained variance", "accuracy")]
+        facts += [
+            (score.name, score.value) for score in judged.scores if score.name in ("explained variance", "accuracy")
+        ]
     return tuple(facts)

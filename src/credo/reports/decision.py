@@ -56,9 +56,9 @@ def _amount(rows: Rows, typical: int) -> ExampleDecision:
         mean, a, b, best = aligned([float(p.mean[i]), float(low[i]), float(high[i]), float(action)], scale)
         cells.append((f"{chosen[i] + 1:,}", mean, f"{a} … {b}", best))
     story = (
-        f"Suppose that stating {target} one unit too low costs three times as much as one unit too high. The number that "
-        "costs least is then not the mean but the 75 % quantile of the prediction: above the mean, and further above it "
-        "where less is known.",
+        f"Suppose that stating {target} one unit too low costs three times as much as one unit too high. The number "
+        "that costs least is then not the mean but the 75 % quantile of the prediction: above the mean, and further "
+        "above it where less is known.",
     )
     figure = expected_loss(rows.predict(rows.X[typical : typical + 1]), loss, action=f"{target} to act on")
     return ExampleDecision(story, columns, tuple(cells), figure, f"--loss linear:over={OVER:g},under={UNDER:g}")
@@ -68,14 +68,14 @@ def _classes(rows: Rows, held: HeldOut) -> ExampleDecision:
     labels, p, y = rows.model.labels, held.predictive, held.y
     if len(labels) == 2:
         story = (
-            f"Acting on a row only pays if {rows.model.target} = {labels[1]} is probable enough. Whoever takes one hit to "
-            "be worth k false alarms acts from a probability of 1/(1 + k) on. The curve counts hits less false alarms at "
-            "that price, on rows held out, beside acting always and never.",
+            f"Acting on a row only pays if {rows.model.target} = {labels[1]} is probable enough. Whoever takes one "
+            "hit to be worth k false alarms acts from a probability of 1/(1 + k) on. The curve counts hits less "
+            "false alarms at that price, on rows held out, beside acting always and never.",
         )
         return ExampleDecision(story, (), (), net_benefit(p, y, labels[1]), "--costs COSTS.csv")
     curve = coverage_risk(p, y, ZeroOne())
     story = (
-        "Rows about which the model is in doubt can be handed to somebody who knows. The curve shows the share of mistakes "
-        "among the rows that are kept, on rows held out, and what the model expected it to be.",
+        "Rows about which the model is in doubt can be handed to somebody who knows. The curve shows the share of "
+        "mistakes among the rows that are kept, on rows held out, and what the model expected it to be.",
     )
     return ExampleDecision(story, (), (), rejection(curve, "share of mistakes"), "--reject 0.1")

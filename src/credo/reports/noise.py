@@ -24,11 +24,12 @@ QUESTIONS = {
     "order": "Are consecutive rows alike?",
 }
 _REMEDIES = {
-    "curvature": "Intervals shrink around a wrong curve as rows are added: it takes another model, or a column that bends, "
-    "not more rows.",
+    "curvature": "Intervals shrink around a wrong curve as rows are added: it takes another model, or a column that "
+    "bends, not more rows.",
     "spread": "Intervals are too wide where the scatter is small and too narrow where it is large. The logarithm of a "
     "positive target often evens it out.",
-    "tails": "Look at those rows for errors. Intervals of 99 % hold less than they say, and outliers pull at the coefficients.",
+    "tails": "Look at those rows for errors. Intervals of 99 % hold less than they say, and outliers pull at the "
+    "coefficients.",
     "order": "Rows are not independent: give --time or --group, so that rows held out are really new.",
 }
 # Columns along which to look: the squares and cubes of more would take longer than the fit.
@@ -82,7 +83,9 @@ def _verdict(checks: ResidualChecks) -> str:
     return f"It does not hold: {'; '.join(check.message for check in plain)} ({alarm})."
 
 
-def _figures(rows: Rows, predictive: object, y: np.ndarray, checks: ResidualChecks, transforms: np.ndarray | None) -> list[Figure]:
+def _figures(
+    rows: Rows, predictive: object, y: np.ndarray, checks: ResidualChecks, transforms: np.ndarray | None
+) -> list[Figure]:
     if rows.model.labels:
         return []
     mean = np.asarray(predictive.mean)  # type: ignore[attr-defined]

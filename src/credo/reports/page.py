@@ -61,13 +61,16 @@ def _header(report: Report, title: str, sections: list[tuple[str, str, Markup]])
     facts = [element("div", element("dt", name), element("dd", typeset(value))) for name, value in report.facts]
     links = [element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in sections]
     return element(
-        "header", element("h1", title), element("p", _lead(report), class_="lead"), element("dl", *facts, class_="facts"),
+        "header", element("h1", title), element("p", _lead(report), class_="lead"),
+        element("dl", *facts, class_="facts"),
         element("nav", element("ol", *links), aria_label="Sections"),
     )  # fmt: skip
 
 
 def _lead(report: Report) -> str:
-    parts = [f"{report.reading.data}: {report.target} predicted from {count(len(report.reading.columns) - 1, 'column')}."]
+    parts = [
+        f"{report.reading.data}: {report.target} predicted from {count(len(report.reading.columns) - 1, 'column')}."
+    ]
     if report.calibration is not None:
         parts.append(report.calibration.verdict)
     if report.noise is not None and not report.noise.checks.holds:
@@ -96,7 +99,9 @@ def _sections(report: Report) -> Iterator[tuple[str, str, Markup]]:
 
 
 def _section(anchor: str, name: str, *children: Any) -> Markup:
-    return element("section", element("h2", name, id=f"{anchor}-h"), *children, id=anchor, aria_labelledby=f"{anchor}-h")
+    return element(
+        "section", element("h2", name, id=f"{anchor}-h"), *children, id=anchor, aria_labelledby=f"{anchor}-h"
+    )
 
 
 # -- pieces ----------------------------------------------------------------------------------------------------------
@@ -113,7 +118,9 @@ def _charts(figures: Sequence[Figure], names: Iterator[str]) -> Markup:
     return element("div", *(_figure(figure, names) for figure in figures), class_="charts")
 
 
-def _table(caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, chosen: int = -1) -> Markup:
+def _table(
+    caption: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], left: int = 1, chosen: int = -1
+) -> Markup:
     """The first `left` columns are text, the first of them names the row; the others are numbers."""
 
     def cell(tag: str, i: int, value: Any, **more: Any) -> Markup:
@@ -149,7 +156,11 @@ def _box(good: bool, *children: Any) -> Markup:
 
 
 def _reading(part: Reading, names: Iterator[str]) -> list[Any]:
-    used = f"{count(part.rows, 'row')} of {part.rows_read:,} are used." if part.rows < part.rows_read else f"{count(part.rows, 'row')} are used."
+    used = (
+        f"{count(part.rows, 'row')} of {part.rows_read:,} are used."
+        if part.rows < part.rows_read
+        else f"{count(part.rows, 'row')} are used."
+    )
     rows = [(c.name, c.type, c.role, f"{c.missing:,}" if c.missing else "") for c in part.columns]
     caption = "Columns, and what they became"
     table = _table(caption, ("column", "read as", "used as", "missing"), rows[:MOST_ROWS], left=3)
@@ -162,7 +173,11 @@ def _reading(part: Reading, names: Iterator[str]) -> list[Any]:
     if part.decisions:
         few = _list(part.decisions)
         said = "What was decided about the table"
-        parts.append(fragment(element("h3", said), few) if len(part.decisions) <= 6 else _folded(f"{said} ({len(part.decisions)})", few))
+        parts.append(
+            fragment(element("h3", said), few)
+            if len(part.decisions) <= 6
+            else _folded(f"{said} ({len(part.decisions)})", few)
+        )
     return parts
 
 
@@ -174,7 +189,9 @@ def _comparison(part: Choice, names: Iterator[str]) -> list[Any]:
     elif chosen == best:
         said = f"{chosen} predicts rows it has not seen best, and is kept."
     else:
-        said = f"{best} predicts unseen rows best; {chosen} is the simplest within one standard error of it, and is kept."
+        said = (
+            f"{best} predicts unseen rows best; {chosen} is the simplest within one standard error of it, and is kept."
+        )
     scored = f"{record['n_scored']:,} rows, {record['scheme']}"
     rows = []
     for row in record["models"]:
@@ -187,7 +204,7 @@ def _comparison(part: Choice, names: Iterator[str]) -> list[Any]:
     parts: list[Any] = [
         element("p", said),
         _figure(part.figure, names, "Mean difference of the log score, row by row. Filled: the model that is kept."),
-        _table(f"Log score per row held out ({scored}); nats, larger is better, ± standard error", columns, rows, chosen=at),
+        _table(f"Log score per row held out ({scored}); nats, larger is better", columns, rows, chosen=at),
     ]  # fmt: skip
     left_out = [f"{name} failed: {why}" for name, why in record["failed"].items()]
     left_out += [f"{name} was not tried: {why}" for name, why in record["skipped"].items()]
@@ -205,11 +222,15 @@ def _belief(part: Belief, names: Iterator[str]) -> list[Any]:
         rows = [(name, f"{weight:.3f}") for name, weight in part.weights.items()]
         parts.append(_table("Weights of the models that predict together", ("model", "weight"), rows))
     if part.noise_scale is not None:
-        parts.append(element("p", f"Outcomes scatter about the prediction with a standard deviation of {number(part.noise_scale)}."))
+        parts.append(
+            element(
+                "p", f"Outcomes scatter about the prediction with a standard deviation of {number(part.noise_scale)}."
+            )
+        )
     if part.forest is not None:
         step = (
-            "A step is two standard deviations of a column, or all of it for a 0/1 column, so that coefficients in different units "
-            "can be compared. Hollow marks: the interval holds zero."
+            "A step is two standard deviations of a column, or all of it for a 0/1 column, so that coefficients in "
+            "different units can be compared. Hollow marks: the interval holds zero."
         )
         parts.append(_figure(part.forest, names, step))
     if part.coefficients:
@@ -222,7 +243,9 @@ def _belief(part: Belief, names: Iterator[str]) -> list[Any]:
 
 
 def _certificate(part: Belief) -> list[str]:
-    said = ", ".join(f"{name} {number(value)}" for name, value in part.certificate.items() if isinstance(value, (int, float)))
+    said = ", ".join(
+        f"{name} {number(value)}" for name, value in part.certificate.items() if isinstance(value, (int, float))
+    )
     return [f" Certificate: {said}."] if said else []
 
 
@@ -274,19 +297,23 @@ def _bare(figure: Figure, names: Iterator[str], caption: str | None = None) -> M
 def _noise(part: Noise, names: Iterator[str]) -> list[Any]:
     items = []
     for check in part.checks.checks:
-        word, kind = ("holds", "good") if check.holds else ("a little off", "weak") if check.slight else ("fails", "bad")
-        verdict = element("span", word, class_=f"verdict {kind}")
+        word, kind = (
+            ("holds", "good") if check.holds else ("a little off", "weak") if check.slight else ("fails", "bad")
+        )
         found = _sentence(f"at most, {check.message}" if check.holds else check.message)
-        items.append(_check(check.name, verdict, f"{found} p = {share(check.p_value)}".replace("= <", "< ").replace("= >", "> ")))
+        p = share(check.p_value)
+        found += f" p {p[0]} {p[1:]}" if p[0] in "<>" else f" p = {p}"
+        items.append(
+            _check(check.name, element("span", word, class_=f"verdict {kind}"), found, part.remedies.get(check.name))
+        )
     items += [_check(name, "not tested", _sentence(why)) for name, why in part.checks.untested.items()]
     parts: list[Any] = [_box(part.checks.holds, part.verdict), element("ul", *items, class_="checks")]
-    parts += [element("p", element("strong", f"{QUESTIONS[name]} "), what) for name, what in part.remedies.items()]
     return [*parts, _charts(part.figures, names)] if part.figures else parts
 
 
-def _check(name: str, verdict: Any, found: str) -> Markup:
+def _check(name: str, verdict: Any, found: str, remedy: str | None = None) -> Markup:
     question = element("p", element("strong", QUESTIONS[name]), " ", verdict)
-    return element("li", question, element("p", typeset(found), class_="muted"))
+    return element("li", question, element("p", typeset(found), class_="muted"), remedy and element("p", remedy))
 
 
 def _sentence(text: str) -> str:
@@ -298,7 +325,11 @@ def _decision(part: ExampleDecision, names: Iterator[str]) -> list[Any]:
     parts.append(_figure(part.figure, names))
     if part.cells:
         parts.append(_table("Three rows: a low, a middle and a high prediction", part.columns, part.cells))
-    return [*parts, element("p", "For rows of your own:"), _code(f"credo predict MODEL NEW.csv {part.option}", "Command that decides")]
+    return [
+        *parts,
+        element("p", "For rows of your own:"),
+        _code(f"credo predict MODEL NEW.csv {part.option}", "Command that decides"),
+    ]
 
 
 def _code(text: str, label: str) -> Markup:
@@ -308,7 +339,11 @@ def _code(text: str, label: str) -> Markup:
 
 def _origin(report: Report) -> list[Any]:
     origin = report.origin
-    rows = [("Credo", origin.version), ("data", origin.data), ("seed", "none" if origin.seed is None else str(origin.seed))]
+    rows = [
+        ("Credo", origin.version),
+        ("data", origin.data),
+        ("seed", "none" if origin.seed is None else str(origin.seed)),
+    ]
     parts: list[Any] = [_table("Where this comes from", ("what", "which"), rows, left=2)]
     if origin.command:
         parts.append(_code(origin.command, "Command that made this"))

@@ -53,10 +53,14 @@ def svg(chart: Chart, name: str) -> Markup:
     True
     """
     frame = _Frame(chart)
-    clip = element("clipPath", _rectangle(frame.left - 6, frame.top - 6, frame.width + 12, frame.height + 12), id=f"{name}-c")
+    clip = element(
+        "clipPath", _rectangle(frame.left - 6, frame.top - 6, frame.width + 12, frame.height + 12), id=f"{name}-c"
+    )
     shapes = [_paint(mark, frame) for mark in chart.marks if not isinstance(mark, Text)]
     labels = [_paint(mark, frame) for mark in chart.marks if isinstance(mark, Text)]
-    picture = element("g", _grid(frame), element("g", *shapes, clip_path=f"url(#{name}-c)"), _axes(frame), *labels, aria_hidden="true")
+    picture = element(
+        "g", _grid(frame), element("g", *shapes, clip_path=f"url(#{name}-c)"), _axes(frame), *labels, aria_hidden="true"
+    )
     return element(
         "svg", element("title", chart.title, id=f"{name}-t"), element("desc", chart.description, id=f"{name}-d"),
         element("defs", clip), picture, viewBox=f"0 0 {WIDTH:g} {frame.total:g}", role="img",

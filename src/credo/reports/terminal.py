@@ -21,10 +21,10 @@ MOST_ROWS, MOST_SENTENCES = 20, 8
 def lines(report: Report) -> list[Any]:
     """Strings, and tables that rich renders; for `rich.console.Console.print(..., markup=False)`, one by one."""
     parts: list[Any] = [_head(report), *_bullets(report.reading.decisions)]
-    story = (
+    story: list[tuple[Any, Any]] = [
         (report.comparison, _comparison), (report.belief, _belief), (report.calibration, _calibration),
         (report.uncertainty, _uncertainty), (report.noise, _noise),
-    )  # fmt: skip
+    ]  # fmt: skip
     for part, show in story:
         if part is not None:
             parts += ["", *show(part)]
@@ -69,7 +69,8 @@ def _comparison(part: Choice) -> Iterator[Any]:
         evidence = "-" if row["log_evidence"] is None else f"{row['log_evidence']:.1f}"
         rows.append((mark + row["name"], _with_error(row["score"], row["standard_error"]), difference, evidence))
     yield (
-        f"Models by log score per row held out ({record['scheme']}, {record['n_scored']:,} rows; nats, larger is better):"
+        f"Models by log score per row held out ({record['scheme']}, {record['n_scored']:,} rows; "
+        "nats, larger is better):"
     )
     yield _grid(("  model", "log score", "against the best", "log evidence"), rows)
     if not part.averaged:
@@ -106,7 +107,14 @@ def _coefficients(part: Belief) -> Any:
         mean, sd, low, high = aligned([c.mean, c.sd, c.lower, c.upper], c.sd)
         names = [str(c.outcome), c.name] if outcomes else [c.name]
         rows.append((*names, mean, sd, f"{low} … {high}", share(c.prob_positive)))
-    columns = (*(["class"] if outcomes else []), "coefficient", "mean", "sd", f"{percent(part.mass)} interval", "P(> 0)")
+    columns = (
+        *(["class"] if outcomes else []),
+        "coefficient",
+        "mean",
+        "sd",
+        f"{percent(part.mass)} interval",
+        "P(> 0)",
+    )
     return _grid(columns, rows, left=2 if outcomes else 1)
 
 

@@ -27,7 +27,7 @@ __all__ = ["Uncertainty", "Along", "uncertainty"]
 MOST_COLUMNS = 4
 # Points along a number; levels of a category that a chart holds.
 POINTS, MOST_LEVELS = 41, 12
-# Below this share of the uncertainty more rows change no digit of an interval that is read: √(1 − .05) is 2.5 % of width.
+# Below this share more rows change no digit of an interval that is read: √(1 − .05) is 2.5 % of its width.
 MATTERS = 0.05
 
 
@@ -68,10 +68,13 @@ def uncertainty(rows: Rows, mass: float = 0.9) -> Uncertainty | str:
     typical = _typical(rows.X)
     shown = [_along(rows, typical, place, mass) for place in _main(rows, typical)]
     measure = "entropy" if rows.model.labels else "variance"
-    verdict = f"Over the rows, {percent(share, 2)} of the {measure} is ignorance that more rows like these would remove; " + (
-        "the rest is noise to this model, which only other columns or another model could explain."
-        if share < 0.5
-        else "the model is short of rows before anything else."
+    verdict = (
+        f"Over the rows, {percent(share, 2)} of the {measure} is ignorance that more rows like these would remove; "
+        + (
+            "the rest is noise to this model, which only other columns or another model could explain."
+            if share < 0.5
+            else "the model is short of rows before anything else."
+        )
     )
     return Uncertainty(share, measure, verdict, typical, tuple(shown))
 
@@ -103,15 +106,21 @@ def _places(rows: Rows) -> Iterator[_Place]:
 
 
 def _main(rows: Rows, typical: int) -> list[_Place]:
-    """Columns by how far the prediction moves between their usual ends, the largest first."""
+    """Columns by how much the prediction varies along them, over the rows as they are; the largest first."""
     moved = []
     for place in _places(rows):
         ends = _path(rows.X, typical, place, 2)
         if ends is None:
             continue
-        p = rows.predict(ends[1])
-        level = p.probabilities if rows.model.labels else np.asarray(p.mean)
-        moved.append((float(np.max(np.ptp(level, axis=0))), place))
+        values, path, observed = ends
+        p = rows.predict(path)
+        level = p.probabilities if rows.model.labels else np.asarray(p.mean)[:, None]
+        # A level that hardly occurs is no main thing, however far out; the two ends of a number stand for all of it.
+        weight = (
+            np.array([np.count_nonzero(observed == v) for v in values]) if values.dtype.kind in "OUS" else np.ones(2)
+        )
+        mean = np.average(level, axis=0, weights=weight)
+        moved.append((float(np.sqrt(np.average(np.square(level - mean), axis=0, weights=weight).max())), place))
     moved.sort(key=lambda pair: -pair[0])
     return [place for _, place in moved[:MOST_COLUMNS]]
 
@@ -129,7 +138,9 @@ def _path(X: np.ndarray, typical: int, place: _Place, points: int) -> tuple[np.n
         path[:, place.first] = np.arange(len(encoding.levels))
         codes = np.clip(np.round(own[:, 0]), 0, len(encoding.levels) - 1).astype(int)
         return np.asarray(encoding.levels), path, np.asarray(encoding.levels)[codes]
-    if not isinstance(encoding, NumberEncoding) and not (isinstance(encoding, DateEncoding) and encoding.parts[:1] == ("years",)):
+    if not isinstance(encoding, NumberEncoding) and not (
+        isinstance(encoding, DateEncoding) and encoding.parts[:1] == ("years",)
+    ):
         return None
     # A wild value at either end would take all the picture.
     low, high = np.quantile(own[:, 0], [0.005, 0.995]) if points > 2 else np.quantile(own[:, 0], [0.1, 0.9])
@@ -172,7 +183,7 @@ def _along(rows: Rows, typical: int, place: _Place, mass: float) -> Along:
     name = place.encoding.features[0] if isinstance(place.encoding, DateEncoding) else place.encoding.name
     picture: PredictiveBand | ClassProbabilities
     if model.labels:
-        picture = class_probabilities(values, p, column=name)
+        picture = class_probabilities(values, p, column=name, outcome=model.target)
     else:
         picture = predictive_band(values, p, column=name, outcome=model.target, mass=mass)
     share = uncertainty_share(values, p, observed, column=name)
@@ -182,25 +193,26 @@ def _along(rows: Rows, typical: int, place: _Place, mass: float) -> Along:
 def _advice(found: UncertaintyShare, observed: np.ndarray) -> str:
     """Where more rows would help, in words."""
     most, measure = float(found.share.max()), found.measure
+    where = f"along {found.column}: they would remove"
     if most < MATTERS:
-        return (
-            f"More rows would help nowhere along {found.column}: they would remove {percent(most, 2)} of the {measure} at most."
-        )
+        return f"More rows would help nowhere {where} {percent(most, 2)} of the {measure} at most."
     usual = float(np.median(found.share))
     if found.share.min() >= 0.5 * most:
-        return f"More rows would help everywhere along {found.column}: they would remove about {percent(usual, 2)} of the {measure}."
+        return f"More rows would help everywhere {where} about {percent(usual, 2)} of the {measure}."
     helps = found.share > max(MATTERS, 0.5 * most)
     if found.is_categorical:
         names = [f"{v} ({int(c):,} rows)" for v, c, h in zip(found.x, found.counts, helps) if h]
-        return f"More rows would help for {', '.join(names)}: up to {percent(most, 2)} of the {measure} is ignorance there."
+        ignorance = f"up to {percent(most, 2)} of the {measure} is ignorance there"
+        return f"More rows would help for {', '.join(names)}: {ignorance}."
     regions = _regions(np.asarray(found.x, dtype=np.float64), helps)
     inside = np.zeros(observed.size, dtype=bool)
     for low, high in regions:
         inside |= (observed >= low) & (observed <= high)
     where = " and ".join(_named(low, high, found.x) for low, high in regions)
+    elsewhere = percent(float(np.median(found.share[~helps])), 2)
     return (
-        f"More rows would help {where}, where {percent(float(inside.mean()), 2)} of the rows are and up to {percent(most, 2)} of "
-        f"the {measure} is ignorance; elsewhere it is {percent(float(np.median(found.share[~helps])), 2)}."
+        f"More rows would help {where}, where {percent(float(inside.mean()), 2)} of the rows are and up to "
+        f"{percent(most, 2)} of the {measure} is ignorance; elsewhere it is {elsewhere}."
     )
 
 

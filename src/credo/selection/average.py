@@ -53,8 +53,8 @@ class ModelAverage(BaseEstimator):
 
     Raises
     ------
-    UnavailableError, DataError : evidences that do not exist, or are not comparable (flat priors, point estimates, different
-        improper parts or outcomes).
+    UnavailableError, DataError : evidences that do not exist, or are not comparable (flat priors, point estimates,
+        different improper parts or outcomes).
 
     Examples
     --------
@@ -68,8 +68,8 @@ class ModelAverage(BaseEstimator):
 
     References
     ----------
-    Hoeting, Madigan, Raftery and Volinsky (1999), Statistical Science 14; Yao, Vehtari, Simpson and Gelman (2018), Bayesian
-    Analysis 13(3).
+    Hoeting, Madigan, Raftery and Volinsky (1999), Statistical Science 14; Yao, Vehtari, Simpson and Gelman (2018),
+    Bayesian Analysis 13(3).
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class ModelAverage(BaseEstimator):
         return self
 
     def predict_distribution(self, X: Any) -> Any:
-        """The weighted mixture of the models' predictives; their disagreement is epistemic. Weightless models do not predict."""
+        """The weighted mixture of the models' predictives; their disagreement is epistemic."""
         check_is_fitted(self)
         used = [name for name, weight in self.weights_.items() if weight > 0.0]
         parts = [predictive_of(self.estimators_[name], X) for name in used]
@@ -186,8 +186,8 @@ def average(
 
     Parameters
     ----------
-    models : dict name → estimator (or a list); fitted ones when X and y are left out; or a `Comparison`, whose fits and held-out
-        scores are used as they are
+    models : dict name → estimator (or a list); fitted ones when X and y are left out; or a `Comparison`, whose fits
+        and held-out scores are used as they are
     X, y : rows to fit (clones of) the models to; needed for "stacking"
     by : "evidence" (Bayesian model averaging) or "stacking"
     prior, groups, time, sample_weight, cv, random_state : see `ModelAverage` and `compare`

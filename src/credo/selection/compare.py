@@ -39,16 +39,17 @@ def compare(
 
     Parameters
     ----------
-    models : dict name → estimator (or a list): Credo's, a pipeline that ends in one, or a classifier with `predict_proba`.
-        They are cloned, and the fits to all rows returned in `fitted`.
+    models : dict name → estimator (or a list): Credo's, a pipeline that ends in one, or a classifier with
+        `predict_proba`. They are cloned, and the fits to all rows returned in `fitted`.
     X (n, columns), y (n,) or (n, targets) : arrays or a data frame
     groups : (n,) labels; no group is both learned from and scored, and groups are the units of the standard error
     time : (n,) moments; blocks in time, each predicted from all earlier rows, and units of the standard error
     sample_weight : (n,) rows that each row stands for
-    cv : "auto": exact leave-one-out where every model has it in closed form, else five folds; "loo"; or the number of folds
-        (of blocks scored, with `time`)
+    cv : "auto": leave-one-out where every model has it in closed form, else five folds; "loo"; or the number of
+        folds (of blocks scored, with `time`)
     scores : "log", "crps", "brier", oriented so that larger is better; the first one ranks
-    categories : name → (n,) labels of columns (not necessarily in X) whose levels may be groups; residuals are checked for them
+    categories : name → (n,) labels of columns (not necessarily in X) whose levels may be groups; residuals are
+        checked for them
     random_state : of the folds
 
     Returns
@@ -66,8 +67,8 @@ def compare(
 
     Notes
     -----
-    One model that fails does not stop the others: `failed` has the reason. Linear regressions are not fitted again in folds but
-    finished from the statistics of the other folds.
+    One model that fails does not stop the others: `failed` has the reason. Linear regressions are not fitted again in
+    folds but finished from the statistics of the other folds.
 
     References
     ----------
@@ -129,7 +130,7 @@ def _rank(
     weights = None if table.weights is None else table.weights[keep]
     units = None if splits is None or splits.units is None else splits.units[keep]
     known = {trial.name: trial.pointwise[scores[0]][keep] for trial in trials}
-    best = max(known, key=lambda name: mean_and_error(known[name], weights)[0])
+    best = max(known, key=lambda name: _mean(known[name], weights, units)[0])
 
     def row(trial: Trial) -> ComparisonRow:
         score, error = _mean(known[trial.name], weights, units)

@@ -56,7 +56,8 @@ class Comparison:
     scheme : how rows were held out
     scores : names of the scores; the first ranks
     n_rows : rows given; n_scored : rows that every model scored
-    pointwise : name → held-out score of each row (n,), NaN where unscored (the first block in time, a class that no other row has)
+    pointwise : name → held-out score of each row (n,), NaN where unscored (the first block in time, a class that no
+        other row has)
     fitted : name → model fitted to all rows
     weights : (n,) rows each row stands for, or None
 

@@ -1,7 +1,8 @@
 """The evidence of a model, and whether evidences may be compared.
 
 p(y | X, h) is a number one may compare only if whatever is improper is the same in every model: a flat intercept or a
-scale-free noise multiplies all evidences by one arbitrary constant, which cancels; a constant in one model alone does not.
+scale-free noise multiplies all evidences by one arbitrary constant, which cancels; a constant in one model alone does
+not.
 """
 
 from __future__ import annotations
@@ -99,21 +100,21 @@ def _require_same_outcomes(models: Mapping[str, Any]) -> None:
     seen = {name: _outcomes(core_of(model)) for name, model in models.items()}
     for kind in ("moments", "classes"):
         known = {name: record[kind] for name, record in seen.items() if kind in record}
-        first = next(iter(known.values()), None)
         for name, record in known.items():
-            same = (
-                record == first
-                if kind == "classes"
-                else (
-                    len(record) == len(first) and np.allclose(record, first, rtol=1e-9)  # type: ignore[arg-type]
-                )
-            )
-            if not same:
+            first, reference = next(iter(known.items()))
+            if not _agree(record, reference):
                 raise DataError(
-                    f"{next(iter(known))} and {name} were fitted to different outcomes, so their evidences cannot be compared.",
-                    value=(first, record),
+                    f"{first} and {name} were fitted to different outcomes: their evidences cannot be compared.",
+                    value=(reference, record),
                     remedy="Fit all models to the same y.",
                 )
+
+
+def _agree(a: list[Any], b: list[Any]) -> bool:
+    """Equal labels, or moments equal up to rounding."""
+    if len(a) != len(b):
+        return False
+    return a == b or (all(isinstance(x, float) for x in a + b) and np.allclose(a, b, rtol=1e-9))
 
 
 def _outcomes(core: Any) -> dict[str, Any]:
@@ -121,7 +122,7 @@ def _outcomes(core: Any) -> dict[str, Any]:
     statistics = getattr(core, "statistics_", None)
     if statistics is not None and hasattr(statistics, "n_targets") and statistics.weight == statistics.count:
         p = statistics.n_columns
-        record["moments"] = [statistics.count, *statistics.mean[p:], *statistics.spread[p:]]
+        record["moments"] = [statistics.count, *statistics.mean[p:].tolist(), *statistics.spread[p:].tolist()]
     if hasattr(core, "classes_"):
         record["classes"] = list(np.asarray(core.classes_).tolist())
     return record

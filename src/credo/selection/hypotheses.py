@@ -27,13 +27,14 @@ class Hypotheses:
 
     Parameters
     ----------
-    hypotheses : dict name → hypothesis, or a sequence (named 0, 1, …). A hypothesis is a family; a fitted model, whose datum is
-        a pair (x, y) and which does not learn from it; or a function datum → log-likelihood, or → likelihood if it returns a
-        `Fraction`.
+    hypotheses : dict name → hypothesis, or a sequence (named 0, 1, …). A hypothesis is a family; a fitted model,
+        whose datum is a pair (x, y) and which does not learn from it; or a function datum → log-likelihood, or →
+        likelihood if it returns a `Fraction`.
     prior : name → probability, or a sequence in the same order; any scale; equal by default
 
-    `update` changes the object and returns it, so that updates chain; `copy` keeps a state. While priors and likelihoods are
-    `Fraction`s (or integers), so is the posterior: exactly. The first float turns it to floating point, in log space.
+    `update` changes the object and returns it, so that updates chain; `copy` keeps a state. While priors and
+    likelihoods are `Fraction`s (or integers), so is the posterior: exactly. The first float turns it to floating
+    point, in log space.
 
     Examples
     --------
@@ -82,8 +83,8 @@ class Hypotheses:
 
         Raises
         ------
-        DataError : every hypothesis still possible gives the datum probability 0 (nothing is changed), or a likelihood is
-            not a number.
+        DataError : every hypothesis still possible gives the datum probability 0 (nothing is changed), or a
+            likelihood is not a number.
         """
         values = self._likelihoods(datum)
         exact = self._exact
@@ -96,7 +97,7 @@ class Hypotheses:
         else:
             with np.errstate(divide="ignore"):
                 joint = self._log_weights() + np.array([_as_log(value) for value in values])
-            total = float(scipy.special.logsumexp(joint))
+            total = _log_sum(joint)
             if total == -np.inf:
                 raise _impossible(datum)
             self._exact, self._log = None, joint - total
@@ -106,8 +107,8 @@ class Hypotheses:
     def predictive(self, X: Any = None) -> Any:
         """Belief about the next datum, averaged over the hypotheses.
 
-        Families: their `Mixture`. Models: the mixed `Predictive` of the rows X. Functions: a function datum → probability
-        (a `Fraction` while exact). A mixed set is answered by a function too.
+        Families: their `Mixture`. Models: the mixed `Predictive` of the rows X. Functions: a function datum →
+        probability (a `Fraction` while exact). A mixed set is answered by a function too.
         """
         used = {name: weight for name, weight in self.posterior.items() if weight > 0}
         members = [self.hypotheses[name] for name in used]
@@ -125,7 +126,7 @@ class Hypotheses:
         if self._exact is not None and all(isinstance(value, Fraction) for value in values):
             return sum((weight * value for weight, value in zip(self._exact, values, strict=True)), Fraction(0))
         logs = self._log_weights() + np.array([_as_log(value) for value in values])
-        return float(np.exp(scipy.special.logsumexp(logs)))
+        return float(np.exp(_log_sum(logs)))
 
     def _likelihoods(self, datum: Any) -> list[Any]:
         """A `Fraction` (a likelihood) or a float (a log-likelihood) for each hypothesis."""
@@ -199,7 +200,11 @@ def _checked_prior(names: Mapping[Hashable, Any], prior: Any) -> tuple[list[Frac
         return [v / total for v in fractions], np.zeros(0)
     with np.errstate(divide="ignore"):
         logs = np.log(np.array([float(v) for v in values]))
-    return None, logs - scipy.special.logsumexp(logs)
+    return None, logs - _log_sum(logs)
+
+
+def _log_sum(logs: np.ndarray) -> float:
+    return float(np.asarray(scipy.special.logsumexp(logs)))
 
 
 def _impossible(datum: Any) -> DataError:

@@ -1,20 +1,20 @@
 """Do the rows look independent, once the model has said what it can?
 
 Cross-validation with shuffled rows takes them to be. If residuals of neighbours, or of one group, are alike, rows held
-out were not new, scores are flattering, and standard errors too small. A sign counts when chance would show it in one table
-in a thousand and the standard error is off by a tenth or more.
+out were not new, scores are flattering, and standard errors too small. A sign counts when chance would show it in one
+table in a thousand and the standard error is off by a tenth or more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.special
 
-__all__ = ["Dependence", "find_dependence", "lag_one", "intraclass"]
+__all__ = ["Dependence", "find_dependence", "lag_one", "intraclass", "permutation_p_value"]
 
 FALSE_ALARM = 1e-3
 # A variance of the mean 1.21 times what independence says: its standard error is off by 10 %.
@@ -25,7 +25,8 @@ ROWS = 10_000
 
 @dataclass(frozen=True)
 class Dependence:
-    """kind : "order" or "group"; column : the grouping column; correlation : lag-1 or intraclass; inflation : of the variance."""
+    """kind : "order" or "group"; column : the grouping column; correlation : lag-1 or intraclass; inflation : of the
+    variance."""
 
     kind: str
     correlation: float
@@ -37,12 +38,14 @@ class Dependence:
         factor = f"standard errors are about {np.sqrt(self.inflation):.1f} times what is shown"
         if self.kind == "order":
             return (
-                f"Residuals of consecutive rows are correlated ({self.correlation:.2f}), so rows are not independent and {factor}. "
-                "If rows are in order of time pass time=; if they are sorted by a column, the model misses a trend in it."
+                f"Residuals of consecutive rows are correlated ({self.correlation:.2f}), so rows are not independent "
+                f"and {factor}. If rows are in order of time pass time=; if they are sorted by a column, the model "
+                "misses a trend in it."
             )
         return (
-            f"Residuals are alike within levels of {self.column} (intraclass correlation {self.correlation:.2f}), so rows are "
-            f"not independent and {factor}. Pass groups= if new rows will come from new levels, or let the model use the levels."
+            f"Residuals are alike within levels of {self.column} (intraclass correlation {self.correlation:.2f}), so "
+            f"rows are not independent and {factor}. Pass groups= if new rows will come from new levels, or let the "
+            "model use the levels."
         )
 
 
@@ -59,33 +62,42 @@ def find_dependence(
     residuals = residuals - residuals.mean(axis=0)
     found = []
     if ordered and len(residuals) > 2:
-        correlation, p_value = lag_one(residuals[:ROWS], rng)
+        first = residuals[:ROWS]
+        correlation = lag_one(first)
         inflation = (1.0 + correlation) / max(1.0 - correlation, 0.01)
-        if p_value <= FALSE_ALARM and inflation >= INFLATION:
+        if inflation >= INFLATION and permutation_p_value(first, lag_one, rng) <= FALSE_ALARM:
             found.append(Dependence("order", correlation, inflation))
     for name, labels in columns.items():
         correlation, p_value, size = intraclass(residuals, labels)
         inflation = 1.0 + (size - 1.0) * correlation
+        # The F test is quick but trusts Normal tails; what it finds must survive shuffling.
         if p_value <= FALSE_ALARM and inflation >= INFLATION:
-            found.append(Dependence("group", correlation, inflation, str(name)))
+            p_value = permutation_p_value(residuals, lambda e, g=labels: intraclass(e, g)[0], rng)
+            if p_value <= FALSE_ALARM:
+                found.append(Dependence("group", correlation, inflation, str(name)))
     return found
 
 
-def lag_one(residuals: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
-    """Correlation of neighbours, Σ e_i·e_{i+1} / Σ e_i·e_i, and its one-sided permutation p-value (exact under exchangeability).
+def permutation_p_value(
+    residuals: np.ndarray, statistic: Callable[[np.ndarray], float], rng: np.random.Generator
+) -> float:
+    """P(statistic of shuffled rows ≥ that of the data), exact under exchangeability, down to `FALSE_ALARM`.
 
-    Shuffles stop as soon as one beats the data, since the p-value is then above 1e-3: independent rows cost next to nothing.
+    Shuffles stop as soon as one reaches the data, since the p-value is then above it: independent rows cost next to
+    nothing (Besag and Clifford 1991, Biometrika 78).
     """
-    total = float(np.square(residuals).sum())
-    if total == 0.0:
-        return 0.0, 1.0
-    observed = float((residuals[:-1] * residuals[1:]).sum()) / total
+    observed = statistic(residuals)
     shuffles = round(1.0 / FALSE_ALARM) - 1
     for done in range(1, shuffles + 1):
-        e = residuals[rng.permutation(len(residuals))]
-        if float((e[:-1] * e[1:]).sum()) / total >= observed:
-            return observed, 1.0 / done
-    return observed, 1.0 / (shuffles + 1.0)
+        if statistic(residuals[rng.permutation(len(residuals))]) >= observed:
+            return 1.0 / done
+    return 1.0 / (shuffles + 1.0)
+
+
+def lag_one(residuals: np.ndarray) -> float:
+    """Correlation of neighbours, Σ e_i·e_{i+1} / Σ e_i·e_i, of centred residuals (n, k)."""
+    total = float(np.square(residuals).sum())
+    return float((residuals[:-1] * residuals[1:]).sum()) / total if total > 0.0 else 0.0
 
 
 def intraclass(residuals: np.ndarray, labels: Any) -> tuple[float, float, float]:

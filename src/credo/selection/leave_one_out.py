@@ -6,8 +6,8 @@ variance v σ²), leverage h = φᵀ Σ φ/σ² and residual e = y − φᵀ m:
     without the row     mean y − e/(1 − g h),   scale² σ₋² (v + h/(1 − g h)),   df − w degrees of freedom
     σ₋² df₋ = σ² df − g e²/(1 − g h)            (σ² itself where it is given)
 
-and nodes are weighed again by what the row said of them: p(r_j | y₋ᵢ) ∝ p(r_j | y) / p(yᵢ | y₋ᵢ, r_j). This is exact for a fixed
-prior; where the prior's units come from the columns (the default), those stay the ones of all rows.
+and nodes are weighed again by what the row said of them: p(r_j | y₋ᵢ) ∝ p(r_j | y) / p(yᵢ | y₋ᵢ, r_j). This is exact
+for a fixed prior; where the prior's units come from the columns (the default), those stay the ones of all rows.
 
 Logit classes, with the posterior of the linear predictors η_i taken as Normal (means m, covariance V):
 
@@ -37,8 +37,8 @@ __all__ = ["leave_one_out", "linear_leave_one_out", "logit_leave_one_out"]
 
 # 1 − g h is known to 1e-16 and divides the residual: below this a log density has fewer than eight digits.
 LEVERAGE_LIMIT = 1e-8
-# Mean variance of the predictors up to which the Normal's log scores are within 0.003 of fits without each row, a tenth of their
-# standard error (tests/selection/test_leave_one_out.py).
+# Mean variance of the predictors up to which the Normal's log scores are within 0.003 of fits without each row, a
+# tenth of their standard error (tests/selection/test_leave_one_out.py).
 PREDICTOR_VARIANCE = 0.5
 # Rows a chunk: nodes × rows × coordinates stay in the second-level cache.
 ROWS = 1024
@@ -62,7 +62,8 @@ def leave_one_out(model: Any, X: Any, y: Any, sample_weight: Any = None) -> np.n
 
     References
     ----------
-    Gelfand, Dey and Chang (1992), Bayesian Statistics 4; Vehtari, Mononen, Tolvanen, Sivula and Winther (2016), JMLR 17(103).
+    Gelfand, Dey and Chang (1992), Bayesian Statistics 4; Vehtari, Mononen, Tolvanen, Sivula and Winther (2016), JMLR
+    17(103).
     """
     own: Callable[..., np.ndarray] | None = getattr(model, "leave_one_out", None)
     if own is None:
@@ -153,7 +154,7 @@ def _linear_rows(belief: LinearBelief, X: np.ndarray, y: np.ndarray, w: np.ndarr
         log_all = log_all - 0.5 * w * np.log(2.0 * np.pi * v)
     with np.errstate(divide="ignore"):
         log_node = np.log(node_weights) - log_all
-    log_node -= scipy.special.logsumexp(log_node, axis=0)
+    log_node = log_node - np.asarray(scipy.special.logsumexp(log_node, axis=0))
     return np.asarray(scipy.special.logsumexp(log_node + log_new, axis=0)).sum(axis=1)
 
 
@@ -166,7 +167,8 @@ def _log_student_t(deviation: np.ndarray, df: np.ndarray, squared_scale: np.ndar
 def logit_leave_one_out(phi: np.ndarray, codes: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """The formula for classes, (n,).
 
-    phi : (n, D) rows; codes (n,) classes; mean (k, D) and covariance (kD, kD) of the coefficients, k = 1 for two classes
+    phi : (n, D) rows; codes (n,) classes; mean (k, D) and covariance (kD, kD) of the coefficients, k = 1 for two
+        classes
     Cost O(n D² k²).
     """
     k, d = mean.shape

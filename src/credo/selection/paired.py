@@ -15,7 +15,8 @@ def mean_and_error(scores: Any, weights: Any = None, units: Any = None) -> tuple
     Rows (w copies of each):   √(Σ w (s − m)² / (W (W − 1)))
     Units of dependent rows:   √(U/(U − 1) Σ_u (Σ_{i∈u} w_i (s_i − m))²) / W
 
-    Without weights these are those of `credo.diagnostics.score_differences`. The error is ∞ where a single unit leaves it unknown.
+    Without weights these are those of `credo.diagnostics.score_differences`. The error is ∞ where a single unit
+    leaves it unknown.
     """
     scores = np.asarray(scores, dtype=np.float64)
     w = np.ones(scores.size) if weights is None else np.asarray(weights, dtype=np.float64)

@@ -1,4 +1,5 @@
-"""What any estimator believes about new rows: Credo's, a pipeline that ends in one, or a classifier with probabilities."""
+"""What any estimator believes about new rows: Credo's, a pipeline that ends in one, or a classifier with
+probabilities."""
 
 from __future__ import annotations
 
@@ -17,8 +18,9 @@ def predictive_of(model: Any, X: Any) -> Any:
     """`Predictive` of the rows X under a fitted model; `predict_proba` alone counts as a plug-in one."""
     if hasattr(model, "predict_distribution"):
         return model.predict_distribution(X)
-    if isinstance(model, Pipeline) and hasattr(model[-1], "predict_distribution"):
-        return model[-1].predict_distribution(model[:-1].transform(X))
+    last: Any = model[-1] if isinstance(model, Pipeline) else None
+    if hasattr(last, "predict_distribution"):
+        return last.predict_distribution(model[:-1].transform(X))
     if hasattr(model, "predict_proba"):
         return ClassPredictive(model.predict_proba(X), model.classes_)
     raise ParameterError(

@@ -1,4 +1,5 @@
-"""Which models are worth trying on a table, from simple to complex: a registry, and who fits in the time and memory there are.
+"""Which models are worth trying on a table, from simple to complex: a registry, and who fits in the time and memory
+there are.
 
 A model joins by one `register_candidate` in `builtin` (models lie below this folder and cannot register themselves).
 """
@@ -17,7 +18,8 @@ __all__ = ["Candidate", "Candidates", "candidates", "register_candidate", "TASKS
 
 #: what is predicted
 TASKS = ("regression", "classification")
-# A comparison of all should take ten seconds, of which the largest candidate may have about half; several are in memory at once.
+# A comparison of all should take ten seconds, of which the largest candidate may have about half; several are in
+# memory at once.
 SECONDS = 4.0
 BYTES = 2e9
 
@@ -29,7 +31,7 @@ class Candidate:
     task : one of `TASKS`
     rank : complexity, compared within a task; of models that predict equally well the lowest is chosen
     make : () → an unfitted estimator
-    columns : n_features → columns the estimator sees
+    columns : n_features → columns the estimator makes use of
     seconds : (n_rows, columns) → time to fit and score it on one core, in seconds
     """
 
@@ -43,8 +45,8 @@ class Candidate:
     def obstacle(self, n_features: int, n_rows: int, seconds: float, bytes_: float) -> str | None:
         """Why it would not fit, or None."""
         columns = self.columns(n_features)
-        # the columns themselves, a copy of a block's worth in double, and the moments
-        size = 8.0 * (2.0 * n_rows * columns + 3.0 * columns**2)
+        # the columns in float64, and three matrices of moments
+        size = 8.0 * (n_rows * columns + 3.0 * columns**2)
         what = f"{columns:,} columns × {n_rows:,} rows would take about"
         if size > bytes_:
             return f"{what} {size / 1e9:.1f} GB of memory (limit {bytes_ / 1e9:.1f})."
@@ -53,7 +55,8 @@ class Candidate:
 
 
 class Candidates(dict[str, Any]):
-    """Name → unfitted estimator, from simple to complex; `ranks` their complexity, `skipped` name → why it was left out."""
+    """Name → unfitted estimator, from simple to complex; `ranks` their complexity, `skipped` name → why it was left
+    out."""
 
     def __init__(self, models: Mapping[str, Any], ranks: Mapping[str, float], skipped: Mapping[str, str]) -> None:
         super().__init__(models)
@@ -91,16 +94,15 @@ def candidates(
     >>> list(candidates("regression", n_features=5))
     ['baseline', 'linear', 'squares', 'interactions']
     >>> candidates("classification", 300, 10_000).skipped["interactions"]
-    '45,450 columns × 10,000 rows would take about 56.8 GB of memory (limit 2.0).'
+    '45,450 columns × 10,000 rows would take about 53.2 GB of memory (limit 2.0).'
     """
     import credo.selection.builtin  # noqa: F401  # fills the registry
 
     if task not in TASKS:
         raise ParameterError("candidates", "task", f"one of {TASKS}", task)
-    for name, value, least in (("n_features", n_features, 1), ("n_rows", n_rows, 1)):
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not (whole and value >= least) and not (name == "n_rows" and value is None):
-            raise ParameterError("candidates", name, f"an integer ≥ {least}", value)
+    for name, value in (("n_features", n_features), ("n_rows", 1 if n_rows is None else n_rows)):
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+            raise ParameterError("candidates", name, "an integer ≥ 1", value)
     found = sorted((c for (t, _), c in _REGISTRY.items() if t == task), key=lambda c: c.rank)
     obstacles = {
         c.name: None if n_rows is None else c.obstacle(int(n_features), int(n_rows), seconds, memory) for c in found

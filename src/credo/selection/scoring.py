@@ -81,6 +81,8 @@ class Table:
     @classmethod
     def checked(cls, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, time: Any = None) -> Table:
         """Lengths agree, weights are ≥ 0; lists become arrays."""
+        if y is None:
+            raise DataError("A comparison requires y to be passed, but the target y is None.")
         X = X if hasattr(X, "shape") else np.asarray(X)
         y = np.asarray(y)
         if len(X.shape) != 2 or y.ndim not in (1, 2) or len(y) != X.shape[0]:
@@ -124,7 +126,8 @@ def fit_all(models: Mapping[str, Any], table: Table) -> list[Trial]:
 def hold_out(
     trials: list[Trial], table: Table, cv: Any, scores: tuple[str, ...], rng: np.random.Generator
 ) -> tuple[str, Splits | None]:
-    """Fill in the pointwise scores of the models that were fitted; returns the scheme and the splits (None: one row out).
+    """Fill in the pointwise scores of the models that were fitted; returns the scheme and the splits (None: one row
+    out).
 
     "auto" leaves one row out at no cost where every model can, since models are only comparable on one scheme.
     """

@@ -56,8 +56,8 @@ def stacking_weights(log_densities: Any, counts: Any = None, *, gap: float = GAP
 
     References
     ----------
-    Yao, Vehtari, Simpson and Gelman (2018), Bayesian Analysis 13(3); Kim, Carbonetto, Stephens and Anitescu (2020), J. Comp.
-    Graph. Stat. 29(2).
+    Yao, Vehtari, Simpson and Gelman (2018), Bayesian Analysis 13(3); Kim, Carbonetto, Stephens and Anitescu (2020),
+    J. Comp. Graph. Stat. 29(2).
     """
     table = np.asarray(log_densities, dtype=np.float64)
     top = table.max(axis=1)
@@ -87,7 +87,7 @@ def _improved(density: np.ndarray, c: np.ndarray, w: np.ndarray, ratio: np.ndarr
     hessian = (ratio * c[:, None]).T @ ratio
     upper = cholesky(hessian, "the curvature of the stacking objective").lower.T
     # min ½ vᵀHv − (2r − 1)ᵀv over v ≥ 0 is min ‖U v − U⁻ᵀ(2r − 1)‖
-    right = scipy.linalg.solve_triangular(upper, 2.0 * r - 1.0, trans="T")
+    right = scipy.linalg.solve_triangular(upper, 2.0 * r - 1.0, trans=1)
     target = scipy.optimize.nnls(upper, right)[0]
     step = target - w
     slope = float((r - 1.0) @ step)

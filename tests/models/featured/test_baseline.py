@@ -30,11 +30,10 @@ def test_predictive_is_the_t_of_the_textbook():
 
 
 def test_evidence_is_the_integral_over_mean_and_sd():
-    def density(mean, log_sd):
-        return np.exp(stats.norm(mean, np.exp(log_sd)).logpdf(Y).sum() + 10.0 + np.log(2.0))  # dσ²/σ² = 2 d log σ
-
-    value = integrate.dblquad(density, -3.0, 6.0, -30.0, 40.0)[0]
-    assert np.isclose(InterceptOnlyRegressor().fit(X, Y).log_evidence_, np.log(value) - 10.0, atol=1e-6)
+    mean, log_sd = np.linspace(-60.0, 63.0, 801)[:, None, None], np.linspace(-2.5, 6.0, 301)[:, None]
+    log_density = stats.norm(mean, np.exp(log_sd)).logpdf(Y).sum(axis=2) + np.log(2.0)  # dσ²/σ² = 2 d log σ
+    value = integrate.trapezoid(integrate.trapezoid(np.exp(log_density), log_sd[:, 0], axis=1), mean[:, 0, 0])
+    assert np.isclose(InterceptOnlyRegressor().fit(X, Y).log_evidence_, np.log(value), atol=1e-4)
 
 
 def test_evidence_is_on_the_scale_of_linear_regression():
@@ -115,7 +114,7 @@ def test_round_trip(tmp_path):
 def test_named_errors():
     with pytest.raises(NotIdentifiedError, match="n_samples=1"):
         InterceptOnlyRegressor().fit(X[:1], Y[:1])
-    with pytest.raises(DataError, match="row 1"):
+    with pytest.raises(ValueError, match="NaN"):
         InterceptOnlyRegressor().fit(X[:2], [1.0, np.nan])
     with pytest.raises(DataError, match="one class"):
         InterceptOnlyClassifier().fit(X, np.zeros(6, dtype=int))

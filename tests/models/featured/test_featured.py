@@ -9,10 +9,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import credo as cr
 from credo.blocks import ArraySource
 from credo.errors import ParameterError, UnavailableError
-from credo.tables.features import PolynomialFeatures
 from credo.models.baseline import InterceptOnlyClassifier
 from credo.models.featured import FeaturedModel, Quadratic
 from credo.models.featured.source import evenly_sampled
+from credo.tables.features import PolynomialFeatures
 
 
 @parametrize_with_checks(
@@ -46,7 +46,7 @@ def test_same_as_mapping_by_hand():
 
 
 def test_streamed_and_in_parts():
-    """A short source is read whole by the map, so that the fit is that of the arrays; parts keep the first part's map."""
+    """A short source is read whole by the map, so that the fit is that of the arrays."""
     model = FeaturedModel(Quadratic(True), cr.LinearRegression())
     whole = model.fit(X, Y).predict(X)
     streamed = FeaturedModel(Quadratic(True), cr.LinearRegression()).fit(ArraySource(X, Y, block_rows=7))
@@ -59,7 +59,7 @@ def test_streamed_and_in_parts():
 
 
 def test_classes_and_weights():
-    labels = np.where(Y > np.median(Y), "high", "low")
+    labels = np.where(np.median(Y) < Y, "high", "low")
     model = FeaturedModel(Quadratic(), cr.LogisticRegression()).fit(X, labels, sample_weight=np.full(60, 2.0))
     assert model.classes_.tolist() == ["high", "low"]
     assert model.predict_distribution(X).probabilities.shape == (60, 2)

@@ -1,8 +1,7 @@
 """`LogisticRegression` against known answers, quadrature and itself."""
 
-from itertools import pairwise
-
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest

@@ -39,7 +39,8 @@ class LinearBelief:
     base_spread : 1/W for a flat intercept, else 0
     intercept_column : whether the first coefficient is an intercept with its own prior
     log_evidence : log p(y), summed over targets; None where a prior is improper
-    node_names, nodes : the hyperparameter integrated over and its values (J, T), for reports
+    quadrature_error : estimated error of the log evidence of the worst target
+    node_name, nodes : the hyperparameter integrated over and its values (J, T), for reports
     """
 
     spectrum: Spectrum
@@ -56,6 +57,7 @@ class LinearBelief:
     log_evidence: float | None
     node_name: str = ""
     nodes: np.ndarray | None = None
+    quadrature_error: float = 0.0
 
     @property
     def has_flat_intercept(self) -> bool:

@@ -216,7 +216,7 @@ def learned_scale(
     def log_prior(log_ratio: np.ndarray) -> np.ndarray:
         return density(0.5 * (log_ratio + log_gain)) - np.log(2.0)  # dt = 2 d log SNR
 
-    columns = []
+    columns, error = [], 0.0
     for target in range(likelihood.spectrum.target.shape[1]):
         if maximise:
             best, value = _maximise(lambda t, k=target: log_evidence(t, k), lambda t, k=target: slope(t, k), -log_gain)
@@ -225,16 +225,19 @@ def learned_scale(
             measure = discretise(lambda t, k=target: log_evidence(t, k) + log_prior(t), -log_gain, 1.0)
             nodes, weights = log_gauss_rule(measure, N_NODES)
             columns.append((np.exp(nodes), weights, measure.log_integral))
+            error = max(error, measure.error)
     ratio, weights = _stack(columns)
     total = float(sum(value for _, _, value in columns))
     if noise is None:
-        return likelihood.belief(ratio, np.ones_like(ratio), np.inf, total, weights, "prior-to-noise variance ratio")
+        belief = likelihood.belief(ratio, np.ones_like(ratio), np.inf, total, weights, "prior-to-noise variance ratio")
+        return replace(belief, quadrature_error=error)
     df = 2.0 * noise.shape + likelihood.nu
     scale = (2.0 * noise.scale + likelihood.unexplained(ratio)) / df
     if maximise:  # the joint maximum over (r, σ²): the Normal with σ² = S/ν plugged in
         shift = _profile_shift(likelihood, noise, scale)
         return likelihood.belief(ratio, scale, np.inf, total + shift, weights, "prior-to-noise variance ratio")
-    return likelihood.belief(ratio, scale, df, total, weights, "prior-to-noise variance ratio")
+    belief = likelihood.belief(ratio, scale, df, total, weights, "prior-to-noise variance ratio")
+    return replace(belief, quadrature_error=error)
 
 
 def half_cauchy(log_x: np.ndarray) -> np.ndarray:
@@ -278,7 +281,7 @@ def prior_in_own_units(likelihood: Likelihood, noise: NoisePrior, *, maximise: b
         value = 0.5 * (of_determinant + quadratic - single.nu) - noise.shape + noise.scale * ratio
         return float(value[0, 0])
 
-    columns = []
+    columns, error = [], 0.0
     for target in range(likelihood.spectrum.target.shape[1]):
         total_square = likelihood.unexplained(np.zeros((1, likelihood.spectrum.target.shape[1])))[0, target]
         start = float(np.log(total_square / likelihood.count))
@@ -289,10 +292,11 @@ def prior_in_own_units(likelihood: Likelihood, noise: NoisePrior, *, maximise: b
             measure = discretise(lambda t, k=target: log_posterior(t, k), start, 1.0)
             nodes, weights = log_gauss_rule(measure, N_NODES)
             columns.append((np.exp(nodes), weights, measure.log_integral))
+            error = max(error, measure.error)
     variance, weights = _stack(columns)
     total = float(sum(value for _, _, value in columns))
     belief = likelihood.belief(1.0 / variance, variance, np.inf, total, weights, "noise variance")
-    return replace(belief, nodes=variance)
+    return replace(belief, nodes=variance, quadrature_error=error)
 
 
 def _stack(columns: list[tuple[np.ndarray, np.ndarray, float]]) -> tuple[np.ndarray, np.ndarray]:

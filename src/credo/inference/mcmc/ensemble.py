@@ -57,7 +57,7 @@ def ensemble_hmc(
 
     In warm-up the step size is tuned by dual averaging on the mean acceptance of all chains, and the precision is taken
     anew from the positions of all chains at the end of every window. Trajectories have a length uniform in
-    (0, 2 · TRAJECTORY) in whitened units. Cost: (warmup + draws) trajectories of a few evaluations of all chains.
+    (½, 3/2) · TRAJECTORY in whitened units. Cost: (warmup + draws) trajectories of a few evaluations of all chains.
     """
     chains, dim = starts.shape
     ensemble = _Ensemble(value_and_gradient, starts, precision_lower)
@@ -69,7 +69,7 @@ def ensemble_hmc(
     for iteration in range(warmup + draws):
         warming = iteration < warmup
         step = float(np.exp(averaging.log_step if warming else averaging.log_mean))
-        change = ensemble.move(step, 2.0 * TRAJECTORY * rng.random(), rng)
+        change = ensemble.move(step, TRAJECTORY * (0.5 + rng.random()), rng)
         acceptance = float(np.exp(np.minimum(change, 0.0)).mean())
         if not warming:
             kept[iteration - warmup] = ensemble.x

@@ -42,8 +42,8 @@ class FeaturedModel(BaseEstimator):
 
     Notes
     -----
-    From a `Source` the map is fitted on at most 20,000 rows spread evenly over it, in one more pass; blocks are mapped as
-    they are read, in bounded memory.
+    From a `Source` the map is fitted on at most 20,000 rows spread evenly over it, in one more pass; blocks are
+    mapped as they are read, in bounded memory.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class FeaturedModel(BaseEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the map to X, then the estimator to its columns and y; or both to a `Source` of blocks that carry y."""
         features = _fitted_map(self.features, X, sample_weight)
-        estimator = clone(self.estimator)
+        estimator = _unfitted(self.estimator)
         _fit(estimator.fit, features, X, y, sample_weight)
         return self._settle(features, estimator, X)
 
@@ -70,7 +70,7 @@ class FeaturedModel(BaseEstimator):
         """Add rows, seen through the map of the first ones. Options (`classes`) go to the estimator."""
         first = not hasattr(self, "estimator_")
         features = _fitted_map(self.features, X, sample_weight) if first else self.features_
-        estimator = clone(self.estimator) if first else self.estimator_
+        estimator = _unfitted(self.estimator) if first else self.estimator_
         _fit(estimator.partial_fit, features, X, y, sample_weight, **options)
         return self._settle(features, estimator, X)
 
@@ -156,11 +156,16 @@ class FeaturedModel(BaseEstimator):
         return tags
 
 
+def _unfitted(estimator: Any) -> Any:
+    """A clone, whose type scikit-learn leaves open."""
+    return clone(estimator)
+
+
 def _fitted_map(features: Any, X: Any, sample_weight: Any) -> Any:
     if isinstance(X, Source):
         X, sample_weight = evenly_sampled(X)
     weighted = sample_weight is not None and has_fit_parameter(features, "sample_weight")
-    return clone(features).fit(X, **({"sample_weight": sample_weight} if weighted else {}))
+    return _unfitted(features).fit(X, **({"sample_weight": sample_weight} if weighted else {}))
 
 
 def _fit(fit: Any, features: Any, X: Any, y: Any, sample_weight: Any, **options: Any) -> None:

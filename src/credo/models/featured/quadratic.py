@@ -5,8 +5,9 @@ With z = (x − mean)/sd over the rows of `fit`, mean(z³) = a and mean((z² −
     P1(x) = z,      P2(x) = (z² − a z − 1)/b
 
 are the first two polynomials orthonormal over those rows. With L linear terms, S squares and M products, squares are
-multiplied by √(share L/S) and products by √(share L/M): under one prior N(0, τ²) on all coefficients (`cr.Normal(0, None)`) squares
-together, and products together, then have `share` times the prior variance of the linear terms, however many they are.
+multiplied by √(share L/S) and products by √(share L/M): under one prior N(0, τ²) on all coefficients (`cr.Normal(0,
+None)`) squares together, and products together, then have `share` times the prior variance of the linear terms,
+however many they are.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ __all__ = ["Quadratic"]
 class Quadratic(FeatureMap):
     """Columns, their squares and, if asked, their products, without terms that say nothing new.
 
-    Column j becomes P1(x_j) and P2(x_j); with `interactions` also P1(x_i)·P1(x_j). Of a column of two values the square is
-    left out (it is the column again); of two such columns that do not show all four combinations the product (it is a
-    combination of the two); and a constant column altogether, while others vary.
+    Column j becomes P1(x_j) and P2(x_j); with `interactions` also P1(x_i)·P1(x_j). Of a column of two values the
+    square is left out (it is the column again); of two such columns that do not show all four combinations the
+    product (it is a combination of the two); and a constant column altogether, while others vary.
 
     Parameters
     ----------
     interactions : with products of two different columns.
-    share : prior variance of squares, and of products, relative to the linear terms. Effects of second order are usually
-        smaller: ¼ has more evidence than 1 on nine tables of ten, and leave-one-out scores within 0.005
+    share : prior variance of squares, and of products, relative to the linear terms. Effects of second order are
+        usually smaller: ¼ has more evidence than 1 on nine tables of ten, and leave-one-out scores within 0.005
         (docs/concepts/model-comparison.md).
 
     Attributes
@@ -109,7 +110,7 @@ class Quadratic(FeatureMap):
 
 
 def _informative_products(X: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """(columns, columns) whether a product is more than a combination of its factors; only the upper triangle is read."""
+    """(columns, columns) whether a product is more than a combination of its factors, for i < j."""
     useful = np.outer(levels > 1, levels > 1)
     binary = np.flatnonzero(levels == 2)
     on = (X[:, binary] > X[:, binary].min(axis=0)).astype(np.float64)

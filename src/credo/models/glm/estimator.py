@@ -36,8 +36,8 @@ INFERENCES = ("auto", "laplace", "hmc", "map")
 # Points that check and correct the Gaussian, by how many fit in a budget of row evaluations (about half a second).
 POINTS = (4096, 2048, 1024, 512, 256)
 EVALUATIONS = 4e7
-# Scale of the half-Normal hyperprior on the sd of the linear predictor: at 3 a typical pair of rows has odds that differ by a
-# factor of e⁴ ≈ 70, and a separated sample cannot run off far beyond that.
+# Scale of the half-Normal hyperprior on the sd of the linear predictor: at 3 a typical pair of rows has odds that
+# differ by a factor of e⁴ ≈ 70, and a separated sample cannot run off far beyond that.
 PREDICTOR_SD = 3.0
 # Points a prediction averages over, a prefix of the lattice: 5 µs a row, and an error of some 0.1 % of a probability.
 PREDICTIVE_POINTS = 1024

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.linalg
@@ -30,8 +31,8 @@ __all__ = ["GlmPrior", "GlmFit", "fit_mode", "fit_posterior"]
 SCALE_TOLERANCE = 0.01
 MAX_ROUNDS = 20
 LOG_2PI = float(np.log(2.0 * np.pi))
-# log SNR from e⁻¹⁸, where 1e-8 of the hyperprior is left, to e²·³ = 10 half-Normal scales; steps of .085 make the trapezoid
-# rule exact to rounding for what is as smooth in log τ as a Gaussian's scale.
+# log SNR from e⁻¹⁸, where 1e-8 of the hyperprior is left, to e²·³ = 10 half-Normal scales; steps of .085 make the
+# trapezoid rule exact to rounding for what is as smooth in log τ as a Gaussian's scale.
 GRID = (-18.0, 2.3, 240)
 
 
@@ -92,7 +93,7 @@ class GlmPrior:
         """
         value, slope = np.zeros(len(theta)), np.zeros_like(theta) if gradient else None
         if self.intercept is not None:
-            mean, precision = replace(self, whitening=None).mean_and_precision(1.0)
+            mean, precision = self._intercept_form
             shift = theta - mean
             pull = shift @ precision
             value += self.k * (-np.log(self.intercept[1]) - 0.5 * LOG_2PI) - 0.5 * (pull * shift).sum(axis=1)
@@ -100,7 +101,7 @@ class GlmPrior:
                 slope -= pull
         if self.whitening is None:
             return value, slope
-        mean, precision = replace(self, intercept=None).mean_and_precision(1.0)
+        mean, precision = self._unit_form
         shift = theta - mean
         pull = shift @ precision
         quadratic = np.maximum((pull * shift).sum(axis=1), 0.0)
@@ -108,28 +109,38 @@ class GlmPrior:
         value += self.k * (-self.whitening.log_determinant) - 0.5 * count * LOG_2PI
         if not self.learned:
             return value - 0.5 * quadratic, None if slope is None else slope - pull
-        log_tau, log_weight = self.scale_grid()
-        terms = log_weight - count * log_tau - 0.5 * quadratic[:, None] * np.exp(-2.0 * log_tau)
+        log_tau, log_weight, inverse = self._scale_grid
+        terms = log_weight - count * log_tau - 0.5 * quadratic[:, None] * inverse
         top = terms.max(axis=1, keepdims=True)
         share = np.exp(terms - top)
         total = share.sum(axis=1)
         value += top[:, 0] + np.log(total)
         if slope is not None:
-            slope -= ((share @ np.exp(-2.0 * log_tau)) / total)[:, None] * pull
+            slope -= ((share @ inverse) / total)[:, None] * pull
         return value, slope
 
-    def scale_grid(self) -> tuple[np.ndarray, np.ndarray]:
-        """log τ on a grid and the log of its prior mass there."""
+    @cached_property
+    def _unit_form(self) -> tuple[np.ndarray, np.ndarray]:
+        return replace(self, intercept=None).mean_and_precision(1.0)
+
+    @cached_property
+    def _intercept_form(self) -> tuple[np.ndarray, np.ndarray]:
+        return replace(self, whitening=None).mean_and_precision(1.0)
+
+    @cached_property
+    def _scale_grid(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """log τ on a grid, the log of its prior mass there, and 1/τ²."""
         log_x = np.linspace(*GRID)
-        return log_x - 0.5 * np.log(self.gain), half_normal(log_x) + np.log(log_x[1] - log_x[0])
+        log_tau = log_x - 0.5 * np.log(self.gain)
+        return log_tau, half_normal(log_x) + np.log(log_x[1] - log_x[0]), np.exp(-2.0 * log_tau)
 
     def expected_log_scale(self, theta: np.ndarray) -> np.ndarray:
         """E[log τ | Θ] at points (S, kD), (S,)."""
-        mean, precision = replace(self, intercept=None).mean_and_precision(1.0)
+        mean, precision = self._unit_form
         shift = theta - mean
-        log_tau, log_weight = self.scale_grid()
+        log_tau, log_weight, inverse = self._scale_grid
         quadratic = ((shift @ precision) * shift).sum(axis=1)
-        terms = log_weight - self.k * self.centre.size * log_tau - 0.5 * quadratic[:, None] * np.exp(-2.0 * log_tau)
+        terms = log_weight - self.k * self.centre.size * log_tau - 0.5 * quadratic[:, None] * inverse
         share = np.exp(terms - terms.max(axis=1, keepdims=True))
         return (share @ log_tau) / share.sum(axis=1)
 

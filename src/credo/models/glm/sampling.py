@@ -23,11 +23,9 @@ from credo.numerics.cholesky import cholesky
 
 __all__ = ["sampled_posterior", "AFFORDABLE"]
 
-# rows × parameters up to which "auto" climbs here by itself: some ten seconds of gradients.
-AFFORDABLE = 1_000_000
-CHAINS, WARMUP = 8, 200
-# Draws a chain, and how many where the first do not convince.
-DRAWS = (500, 2500)
+# rows × parameters up to which "auto" climbs here by itself: a few seconds of gradients.
+AFFORDABLE = 100_000
+CHAINS, WARMUP, DRAWS = 8, 200, 500
 
 
 def sampled_posterior(source: Source, design: Design, prior: GlmPrior, fit: GlmFit) -> tuple[WeightedDraws, Result]:
@@ -52,14 +50,11 @@ def sampled_posterior(source: Source, design: Design, prior: GlmPrior, fit: GlmF
         return value + prior_value - 0.5 * (pinned * theta).sum(axis=1), gradient + prior_gradient - pinned
 
     began = time.perf_counter()
-    for n_draws in DRAWS:
-        draws = ensemble_hmc(density, starts, lower, rng, warmup=WARMUP, draws=n_draws)
-        verdict = check_convergence({"theta": draws.positions})
-        if verdict.ok:
-            break
+    draws = ensemble_hmc(density, starts, lower, rng, warmup=WARMUP, draws=DRAWS)
+    verdict = check_convergence({"theta": draws.positions})
     advice = verdict.advice
     if draws.divergences:
-        advice = (*advice, f"{draws.divergences} of {CHAINS * n_draws} trajectories diverged: the draws may be biased.")
+        advice = (*advice, f"{draws.divergences} of {CHAINS * DRAWS} trajectories diverged: the draws may be biased.")
     result = Result(
         "not_certified" if advice else "converged",
         "hmc",
@@ -67,7 +62,7 @@ def sampled_posterior(source: Source, design: Design, prior: GlmPrior, fit: GlmF
         certificate={"rhat": verdict.rhat, "ess_bulk": verdict.ess_bulk, "ess_tail": verdict.ess_tail},
         advice=tuple(advice),
     )
-    points = draws.positions.reshape(-1, d)[rng.permutation(CHAINS * n_draws)]  # any prefix is a fair sample
+    points = draws.positions.reshape(-1, d)[rng.permutation(CHAINS * DRAWS)]  # any prefix is a fair sample
     equal = np.full(len(points), 1.0 / len(points))
     covariance = np.cov(points.T).reshape(d, d)
     return WeightedDraws(points, equal, points.mean(axis=0), covariance, np.nan, verdict.ess_bulk, np.nan), result

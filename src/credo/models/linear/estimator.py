@@ -177,7 +177,8 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         spec = self._specification()
         belief, rung = solve(statistics, spec)
         advice = self._advice(statistics, spec)
-        result = Result("exact" if rung == "exact" else "converged", rung, advice=advice)
+        certificate = {"quadrature_error": belief.quadrature_error} if rung == "collapsed" else {}
+        result = Result("exact" if rung == "exact" else "converged", rung, certificate=certificate, advice=advice)
         posterior = LinearPosterior(belief, result, spec.names, single)
         intercept = posterior.intercept.mean
         self.statistics_ = statistics

@@ -133,8 +133,8 @@ class TableTask:
         classes = len(self.encoder.target.classes) if self.encoder.target is not None else 0
         if classes > 2 and (classes * (self.encoder.n_features + 1) > _MOST_LOGITS or classes > _MOST_CLASSES):
             raise DataError(
-                f"The target {self.target!r} has {classes} classes, with {self.encoder.n_features} feature(s) more than a "
-                f"logistic regression can hold ({_MOST_CLASSES} classes, {_MOST_LOGITS} coefficients).",
+                f"The target {self.target!r} has {classes} classes, with {self.encoder.n_features} feature(s) more "
+                f"than a logistic regression can hold ({_MOST_CLASSES} classes, {_MOST_LOGITS} coefficients).",
                 columns=[self.target],
                 value=classes,
                 remedy="Merge classes, or drop columns with many levels (--drop).",

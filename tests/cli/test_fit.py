@@ -1,0 +1,159 @@
+"""`credo fit` and `credo compare`: what is said, written and repeatable."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import credo as cr
+from credo.cli.choosing import _as_typed
+from credo.cli.fit import default_output
+from credo.models.tabular import TableModel
+from credo.saving import describe
+
+
+def test_it_says_what_was_read_decided_compared_believed_and_written(credo, folder, tmp_path) -> None:
+    path = tmp_path / "m.credo"
+    done = credo("fit", folder / "houses.csv", "--target", "price", "-o", path)
+    assert done.code == 0
+    assert done.err == ""
+    for said in (
+        "80 rows, 4 columns; 'price' from 3 columns (4 features)",
+        "Target 'price' (number) is predicted as a number",
+        "1 missing cells filled with the mean",
+        "compared with",
+        "* linear",
+        "baseline",
+        "Chosen: linear",
+        "90 % interval",
+        "size",
+        "Noise: outcomes scatter around the line with sd",
+        f"Wrote {path}.",
+        f"credo predict {path} NEW.csv",
+    ):
+        assert said in done.out.replace("\n", " ").replace("  ", " ") or said in done.out, said
+
+
+def test_the_json_document_holds_the_whole_story(credo, folder, tmp_path) -> None:
+    path = tmp_path / "m.credo"
+    document = credo("fit", folder / "houses.csv", "--target", "price", "-o", path, "--json").json
+    assert (document["target"], document["task"], document["model"], document["rows"]) == (
+        "price",
+        "regression",
+        "linear",
+        80,
+    )
+    assert document["output"] == str(path)
+    assert {"name": "size", "type": "number", "missing": 1} in document["columns"]
+    beliefs = {row["name"]: row for row in document["coefficients"]}
+    # The data were made with slope 2 and noise 10.
+    assert beliefs["size"]["lower"] < 2.0 < beliefs["size"]["upper"]
+    assert 7 < document["noise_scale"] < 13
+    assert document["comparison"]["chosen"] == "linear"
+    assert document["provenance"]["seed"] == 0
+    assert document["provenance"]["command"].startswith("credo fit ")
+    assert credo("show", path, "--json").json == {key: value for key, value in document.items() if key != "output"}
+
+
+def test_one_seed_one_file_and_one_document(credo, folder, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for data, target in (("loans.csv", "repaid"), ("houses.csv", "price")):
+        command = ("fit", folder / data, "--target", target, "-o", "m.credo", "--json", "--seed", "3")
+        first, first_bytes = credo(*command), Path("m.credo").read_bytes()
+        second, second_bytes = credo(*command), Path("m.credo").read_bytes()
+        assert first.out == second.out
+    assert first_bytes == second_bytes  # a closed form, whose result holds no clock
+
+
+def test_the_saved_model_is_a_python_object_with_the_same_predictions(credo, folder, houses) -> None:
+    model = cr.load(houses)
+    assert isinstance(model, TableModel)
+    done = credo("predict", houses, folder / "houses.csv", "--json")
+    assert [row["mean"] for row in done.json["predictions"]] == pytest.approx(model.predict(folder / "houses.csv"))
+
+
+def test_the_file_tells_its_target_without_being_loaded(houses) -> None:
+    assert describe(houses).about == {"target": "price", "task": "regression", "rows": 80}
+
+
+def test_average_mixes_the_candidates(credo, folder, tmp_path) -> None:
+    path = tmp_path / "m.credo"
+    document = credo("fit", folder / "houses.csv", "--target", "price", "-o", path, "--average", "--json").json
+    assert document["model"] == "average"
+    assert sum(document["weights"].values()) == pytest.approx(1.0)
+    rows = credo("predict", path, folder / "new_houses.csv", "--json", "-q").json["predictions"]
+    assert all(row["lower"] < row["mean"] < row["upper"] for row in rows)
+
+
+def test_columns_can_be_dropped_typed_and_set_aside(credo, folder, tmp_path) -> None:
+    common = ("fit", folder / "houses.csv", "--target", "price", "-o", tmp_path / "m.credo", "--json")
+    dropped = credo(*common, "--drop", "town").json
+    assert "town" not in {column["name"] for column in dropped["columns"]}
+    grouped = credo(*common, "--group", "town").json
+    assert "groups" in grouped["comparison"]["scheme"]
+    typed = credo(*common, "--type", "rooms=category").json
+    assert any(row["name"].startswith("rooms=") for row in typed["coefficients"])
+    timed = credo(*common, "--time", "rooms").json
+    assert "time" in timed["comparison"]["scheme"]
+
+
+def test_a_schema_file_goes_round(credo, folder, tmp_path) -> None:
+    schema = tmp_path / "houses.toml"
+    assert credo("show", folder / "houses.csv", "--write-schema", schema, "-q").code == 0
+    text = schema.read_text().replace('name = "rooms"\ntype = "count"', 'name = "rooms"\ntype = "category"')
+    schema.write_text(text)
+    model = tmp_path / "m.credo"
+    document = credo("fit", folder / "houses.csv", "--target", "price", "--schema", schema, "-o", model, "--json").json
+    assert {"name": "rooms", "type": "category", "missing": 0} in document["columns"]
+
+
+def test_numbers_can_be_classes(credo, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    y = np.where(x + rng.normal(size=120) > 0, 2, 1)
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{a:.4f},{b}\n" for a, b in zip(x, y)))
+    as_numbers = credo("fit", path, "--target", "y", "-o", tmp_path / "a.credo", "--json")
+    assert "two values only" in as_numbers.err
+    as_classes = credo("fit", path, "--target", "y", "-o", tmp_path / "b.credo", "--json", "--task", "classification")
+    assert as_classes.json["classes"] == ["1", "2"]
+
+
+def test_large_files_are_compared_on_a_stated_sample(credo, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("credo.cli.choosing.SAMPLE_ROWS", 200)
+    monkeypatch.setattr("credo.models.tabular.task._IN_MEMORY", 1000)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=3000)
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(x, 3 * x + rng.normal(size=3000))))
+    for extra in ((), ("--average",)):
+        document = credo("fit", path, "--target", "y", "-o", tmp_path / "m.credo", "--json", *extra).json
+        assert any("compared on 200 rows drawn at random" in said for said in document["decisions"])
+        assert document["rows"] == 3000
+    streamed = credo("fit", path, "--target", "y", "-o", tmp_path / "m.credo", "--json").json
+    monkeypatch.undo()
+    whole = credo("fit", path, "--target", "y", "-o", tmp_path / "m.credo", "--json").json
+    for ours, theirs in zip(streamed["coefficients"], whole["coefficients"], strict=True):
+        assert ours["mean"] == pytest.approx(theirs["mean"], rel=1e-9)
+
+
+def test_compare_ranks_and_writes_nothing(credo, folder, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    document = credo("compare", folder / "houses.csv", "--target", "price", "--json").json
+    scores = [row["score"] for row in document["models"]]
+    assert scores == sorted(scores, reverse=True)
+    assert document["models"][-1]["name"] == "baseline"
+    assert "Chosen: linear" in credo("compare", folder / "houses.csv", "--target", "price").out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_default_name_is_that_of_the_data() -> None:
+    names = {"a/houses.csv": "houses.credo", "t.csv.gz": "t.credo", "-": "model.credo", "plain": "plain.credo"}
+    assert {given: str(default_output(given)) for given in names} == names
+
+
+def test_warnings_speak_the_language_of_the_command_line() -> None:
+    said = _as_typed("compare: alike within levels of column 1. Pass groups= if new.", ("a", "b"))
+    assert said == "alike within levels of 'b'. Give --group COLUMN if new."
