@@ -30,7 +30,8 @@ axe.run(document).then(found => {
   const faults = found.violations.map(v => v.id + " (" + v.impact + "): " + v.nodes[0].target);
   const wide = document.documentElement.scrollWidth - innerWidth;
   const out = document.createElement("pre"); out.id = "probe";
-  out.textContent = JSON.stringify({faults, wide, loaded}); document.body.append(out);
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  out.textContent = JSON.stringify({faults, wide, loaded, dark}); document.body.append(out);
 });
 """
 
@@ -41,7 +42,8 @@ def probe(page: str, folder: Path, width: int, dark: bool) -> dict:
     source.write_text(page.replace("</body>", f"{scripts}</body>"), encoding="utf-8")
     done = subprocess.run(
         [
-            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=20000",
+            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+            "--virtual-time-budget=20000",
             f"--user-data-dir={folder / 'profile'}", f"--window-size={width},900", "--dump-dom",
             *(["--blink-settings=preferredColorScheme=0"] if dark else []), source.as_uri(),
         ],
@@ -56,6 +58,7 @@ def probe(page: str, folder: Path, width: int, dark: bool) -> dict:
 @pytest.mark.parametrize("kind", ["number", "classes"])
 def test_the_page_in_a_browser(kind: str, width: int, dark: bool, tmp_path: Path) -> None:
     found = probe(to_html((compared() if kind == "number" else classified(2))[1]), tmp_path, width, dark)
+    assert found["dark"] is dark
     assert found["faults"] == []
     assert found["wide"] <= 0
     assert found["loaded"] < 5_000  # the bar is a second; a busy machine is no fault of the page

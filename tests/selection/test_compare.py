@@ -19,7 +19,7 @@ from credo.diagnostics import score_differences
 from credo.errors import DataError, DataWarning, ParameterError
 from credo.models.baseline import InterceptOnlyClassifier, InterceptOnlyRegressor
 from credo.models.featured import FeaturedModel, Quadratic
-from credo.selection import Comparison, candidates, compare, make_splits
+from credo.selection import Comparison, average, candidates, compare, make_splits
 from credo.selection.held_out import held_out_predictives
 from credo.selection.paired import mean_and_error
 
@@ -216,3 +216,17 @@ def test_errors():
         compare(REGRESSORS, X, Y, sample_weight=np.zeros(90))
     with pytest.raises(ParameterError, match="one of"):
         compare(REGRESSORS, X, Y)["nobody"]
+
+
+def test_the_chosen_candidate_is_certified():
+    """Twelve rows, separable: no Gaussian will do, and what is kept is sampled; its evidence is still known."""
+    few = np.random.default_rng(1).normal(size=(14, 2))
+    labels = (few[:, 0] > 0).astype(int)
+    found = candidates("classification", 2, 14)
+    for name in ("squares", "interactions"):
+        del found[name]
+    comparison = compare(found, few, labels)
+    assert comparison.chosen == "logistic"
+    assert comparison.model.result_.ok
+    assert np.isfinite(comparison["logistic"].log_evidence)
+    assert average(comparison).weights_["logistic"] > 0.5

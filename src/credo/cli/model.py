@@ -66,9 +66,9 @@ def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
         lines.append(
             "P1(x) is x in standard deviations from its mean, P2(x) its curvature; a product is an interaction."
         )
-    if len(model.labels) == 2:
+    if rows and len(model.labels) == 2:
         lines.append(f"Coefficients are of the log-odds of {model.target} = {model.labels[1]}.")
-    elif model.labels:
+    elif rows and model.labels:
         lines.append("Coefficients are of log-probabilities, up to a constant that all classes share.")
     if summary["noise_scale"] is not None:
         lines.append(f"Noise: outcomes scatter around the line with sd {number(summary['noise_scale'])}.")

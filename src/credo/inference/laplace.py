@@ -111,7 +111,7 @@ def importance_draws(
         "values": target.split(bijection.forward(z)),
         "weights": np.exp(weighed.log_weights),
         "result": result,
-        "log_evidence": float(logsumexp(log_weights) - math.log(len(z))),
+        "log_evidence": float(np.asarray(logsumexp(log_weights))) - math.log(len(z)),
         "dims": target.dims,
         "density": lambda x: target.evaluate_rows(x.reshape(-1, target.dim))[0].reshape(x.shape[:-1]),
     }

@@ -150,13 +150,12 @@ class WeightedDraws:
 
 def importance_sample(
     proposal: SplitProposal,
-    log_target: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    log_target: Callable[[np.ndarray], np.ndarray],
     n_points: int,
 ) -> WeightedDraws:
-    """Weight points of `proposal` towards `log_target(points (S, D), component (S,)) -> (S,)`.
+    """Weight points of `proposal` towards `log_target(points (S, D)) -> (S,)`.
 
-    The target of a component is its own joint density divided by its estimated normaliser, so that component weights
-    are corrected together with the shapes. Cost: n_points evaluations of the target, and 8 D to fit the half-axes.
+    Cost: n_points evaluations of the target, 8 D more to fit the half-axes, and J D² a point for the proposal's density.
     """
     proposal = proposal.stretched(log_target)
     d = proposal.mean.shape[1]

@@ -19,8 +19,10 @@ def number(value: Any, digits: int = 4) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "-"
     value = float(value)
-    if value == 0.0 or not math.isfinite(value):
-        return f"{value:g}"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if value == 0.0:
+        return "0"
     size = math.floor(math.log10(abs(value)))
     if not -5 <= size <= 7:
         return f"{value:.{digits}g}"
@@ -43,7 +45,7 @@ def aligned(values: Sequence[float | None], scale: float | None) -> list[str]:
 def _fixed(value: float, decimals: int) -> str:
     if not math.isfinite(value) or abs(value) >= 1e12:
         return number(value)
-    return f"{value + 0.0:.{decimals}f}"
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
 def share(p: float | None) -> str:

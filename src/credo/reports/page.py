@@ -244,7 +244,9 @@ def _belief(part: Belief, names: Iterator[str]) -> list[Any]:
 
 def _certificate(part: Belief) -> list[str]:
     said = ", ".join(
-        f"{name} {number(value)}" for name, value in part.certificate.items() if isinstance(value, (int, float))
+        f"{name.replace('_', ' ')} {number(value)}"
+        for name, value in part.certificate.items()
+        if isinstance(value, (int, float))
     )
     return [f" Certificate: {said}."] if said else []
 

@@ -234,7 +234,8 @@ def _from_comparison(comparison: Comparison, by: str, prior: Any) -> ModelAverag
     both = ModelAverage({name: clone(model) for name, model in fitted.items()}, by, prior=prior)
     both._check()
     if by == "evidence":
-        return both._settle(fitted, evidence_weights(fitted, both._prior(fitted)))
+        known = {row.name: row.log_evidence for row in comparison.rows}
+        return both._settle(fitted, evidence_weights(fitted, both._prior(fitted), known))
     if comparison.scores[0] != "log":
         raise ParameterError("average", "models", "a comparison by log score", comparison.scores)
     return both._stack(fitted, comparison.pointwise, comparison.weights)

@@ -24,8 +24,8 @@ ELEMENTWISE = 2e8
 QUANTILES = 5e5
 
 
-# Within a comparison every fit has the same bounded cost: where Laplace's certificate fails, "auto" would sample, six
-# times a model. The note in the table says so, and the model taken can be fitted again with inference="auto".
+# Within a comparison every fit has the same bounded cost, and an evidence: where Laplace's certificate fails, "auto"
+# would sample. The note in the table says so, and `compare` does it for the model it chooses.
 def logistic(**options: Any) -> LogisticRegression:
     return LogisticRegression(inference="laplace", **options)
 

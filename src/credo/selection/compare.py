@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 
 from credo.errors import CredoError, DataError, DataWarning, ModelWarning, ParameterError
 from credo.numerics.random import as_generator
 from credo.selection.comparison import Comparison, ComparisonRow
 from credo.selection.evidence import evidence_of
+from credo.selection.held_out import fit_model
 from credo.selection.independence import find_dependence
 from credo.selection.paired import mean_and_error
-from credo.selection.predictions import n_parameters, predictive_of
+from credo.selection.predictions import core_of, n_parameters, predictive_of
+from credo.selection.registry import Candidates
 from credo.selection.scoring import SCORES, Table, Trial, checked_models, fit_all, hold_out
 from credo.selection.splits import Splits
 
@@ -69,6 +71,7 @@ def compare(
     -----
     One model that fails does not stop the others: `failed` has the reason. Linear regressions are not fitted again in
     folds but finished from the statistics of the other folds.
+    Of `candidates` the chosen one is fitted again, by sampling, if its Laplace posterior was not certified.
 
     References
     ----------
@@ -100,7 +103,7 @@ def compare(
     rows, n_scored = _rank(scored, table, splits, scores, getattr(models, "ranks", {}))
     if groups is None and time is None:
         _warn_of_dependence(next(t for t in scored if t.name == rows[0].name).fitted, table, categories or {}, rng)
-    return Comparison(
+    comparison = Comparison(
         rows=rows,
         failed={trial.name: f"{type(trial.failure).__name__}: {trial.failure}" for trial in trials if trial.failure},
         skipped=dict(getattr(models, "skipped", {})),
@@ -112,6 +115,21 @@ def compare(
         fitted={trial.name: trial.fitted for trial in scored},
         weights=table.weights,
     )
+    if isinstance(models, Candidates):
+        chosen = next(trial for trial in scored if trial.name == comparison.chosen)
+        comparison.fitted[chosen.name] = _certified(chosen, table)
+    return comparison
+
+
+def _certified(trial: Trial, table: Table) -> Any:
+    """The model to keep: candidates are ranked by their weighted Gaussians, and the one taken climbs the ladder if its
+    certificate failed."""
+    core = core_of(trial.fitted)
+    if getattr(core, "inference", None) != "laplace" or core.result_.ok:
+        return trial.fitted
+    step = "inference" if core is trial.fitted else "estimator__inference"
+    fresh: Any = clone(trial.fitted)
+    return fit_model(fresh.set_params(**{step: "auto"}), table.X, table.y, table.weights)
 
 
 def _rank(

@@ -29,15 +29,17 @@ def evidence_of(model: Any) -> float | None:
     return None if value is None or not np.isfinite(value) else float(value)
 
 
-def evidence_weights(models: Mapping[str, Any], prior: Mapping[str, float]) -> dict[str, float]:
-    """P(h | D) ∝ P(D | h) P(h) over fitted models.
+def evidence_weights(
+    models: Mapping[str, Any], prior: Mapping[str, float], known: Mapping[str, float | None] | None = None
+) -> dict[str, float]:
+    """P(h | D) ∝ P(D | h) P(h) over fitted models; `known` are their log evidences where they have been read off.
 
     Raises
     ------
     UnavailableError : a model has no evidence.
     DataError : evidences of different outcomes, or with different improper parts.
     """
-    values = {name: evidence_of(model) for name, model in models.items()}
+    values = dict(known) if known is not None else {name: evidence_of(model) for name, model in models.items()}
     lacking = [name for name, value in values.items() if value is None]
     if lacking:
         raise UnavailableError(

@@ -73,9 +73,9 @@ def _(
 ) -> Iterator[tuple[np.ndarray, Any]]:
     # Sampling every round would cost minutes to rank models: the weighted Gaussian serves, certified or not, and the
     # model that is kept has climbed as far as it needed.
-    cheaper = clone(model)
+    cheaper: Any = clone(model)
     if cheaper.inference == "auto":
-        cheaper.inference = "laplace"
+        cheaper.set_params(inference="laplace")
     for train, test in splits:
         test = test[~unseen_classes(model, y, train, test)]
         if test.size:

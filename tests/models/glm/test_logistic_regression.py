@@ -169,6 +169,7 @@ class TestPosterior:
         assert np.all(np.abs(laplace.coef_ - sampled.coef_) < 5 * error)
         np.testing.assert_allclose(laplace.posterior_.sd, sampled.posterior_.sd, rtol=0.15)
 
+
 class TestSeparation:
     def test_a_flat_prior_is_refused_and_the_columns_named(self):
         X, _ = data()

@@ -1,11 +1,10 @@
 """Hamiltonian Monte Carlo by many short chains at once: one evaluation moves them all.
 
-For densities whose scale is known in advance (the curvature at a mode whitens them) and that have one mode, dozens of chains
-that share a step size need few iterations each, and a leapfrog step is one matrix product for the lot: no tree, no
-bookkeeping a chain. Convergence is judged across the chains, which begin spread over the whitened Gaussian.
+For densities whose scale is known in advance (the curvature at a mode whitens them) and that have one mode, several
+chains that share a step size need few iterations each, and a leapfrog step is one matrix product for the lot: no tree,
+no bookkeeping a chain. Convergence is judged across the chains, which begin spread over the whitened Gaussian.
 
-Reference: Hoffman, Radul and Sountsov (2021), An adaptive MCMC scheme for setting trajectory lengths; Margossian et al. (2024),
-Nested R̂: assessing the convergence of Markov chains in the many-short-chains regime.
+Reference: Hoffman, Radul and Sountsov (2021), An adaptive MCMC scheme for setting trajectory lengths.
 """
 
 from __future__ import annotations
