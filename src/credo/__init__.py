@@ -26,6 +26,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.glm": ("LogisticRegression",),
     "credo.saving": ("save", "load"),
     "credo.models.featured": ("FeaturedModel",),
+    "credo.models.tabular": ("TableModel", "TableTask"),
     "credo.selection": ("compare", "average", "Hypotheses"),
     "credo.inference": ("Target",),
     "credo.decisions": ("decide", "expected_loss", "value_of_information", "coverage_risk", "CostSensitive"),

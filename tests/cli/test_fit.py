@@ -30,7 +30,7 @@ def test_it_says_what_was_read_decided_compared_believed_and_written(credo, fold
         "90 % interval",
         "size",
         "Noise: outcomes scatter around the line with sd",
-        f"Wrote {path}.",
+        f"Wrote {path} and its report {path.with_suffix('.html')}.",
         f"credo predict {path} NEW.csv",
     ):
         assert said in done.out.replace("\n", " ").replace("  ", " ") or said in done.out, said
@@ -54,7 +54,23 @@ def test_the_json_document_holds_the_whole_story(credo, folder, tmp_path) -> Non
     assert document["comparison"]["chosen"] == "linear"
     assert document["provenance"]["seed"] == 0
     assert document["provenance"]["command"].startswith("credo fit ")
-    assert credo("show", path, "--json").json == {key: value for key, value in document.items() if key != "output"}
+    assert document["report"] == str(tmp_path / "m.html")
+    here_alone = ("output", "report")
+    assert credo("show", path, "--json").json == {k: v for k, v in document.items() if k not in here_alone}
+
+
+def test_the_report_is_one_page_that_asks_nothing_of_the_network_and_can_be_left_out(credo, folder, tmp_path) -> None:
+    page = tmp_path / "m.html"
+    credo("fit", folder / "houses.csv", "--target", "price", "-o", tmp_path / "m.credo", "--no-report", "-q")
+    assert not page.exists()
+    credo("fit", folder / "houses.csv", "--target", "price", "-o", tmp_path / "m.credo", "-q")
+    text = page.read_text(encoding="utf-8")
+    assert "size" in text
+    assert "credo fit" in text
+    assert "src=\"http" not in text
+    assert "href=\"http" not in text
+    credo("compare", folder / "houses.csv", "--target", "price", "-o", tmp_path / "c.html", "-q")
+    assert "linear" in (tmp_path / "c.html").read_text(encoding="utf-8")
 
 
 def test_one_seed_one_file_and_one_document(credo, folder, tmp_path, monkeypatch) -> None:

@@ -7,7 +7,9 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression as PointLogistic
@@ -134,6 +136,11 @@ def test_pipelines_and_other_peoples_classifiers():
 
 
 def test_data_frames():
+    assert compare(REGRESSORS, X, Y[:, None]).rows[0].score == compare(REGRESSORS, X, Y).rows[0].score
+    columns = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+    by_polars = compare({"logistic": LOGISTIC}, columns, pl.Series(LABELS), cv=3)
+    by_numpy = compare({"logistic": LOGISTIC}, X, LABELS, cv=3)
+    assert np.array_equal(by_polars.pointwise["logistic"], by_numpy.pointwise["logistic"])
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     assert compare(REGRESSORS, frame, pd.Series(Y)).best == "curve"
     assert compare({"logistic": LOGISTIC}, frame, pd.Series(LABELS), cv=3).n_scored == 90
@@ -206,6 +213,12 @@ def test_errors():
         compare(cr.LinearRegression(), X, Y)
     with pytest.raises(DataError, match="shapes"):
         compare(REGRESSORS, X, Y[:5])
+    with pytest.raises(DataError, match="sparse"):
+        compare(REGRESSORS, csr_matrix(X), Y)
+    with pytest.raises(DataError, match="missing"):
+        compare(REGRESSORS, X, Y, groups=np.array(["a", None] * 45, dtype=object))
+    with pytest.raises(ParameterError, match="all regressors or all classifiers"):
+        compare({"line": cr.LinearRegression(), "logistic": LOGISTIC}, X, Y)
     with pytest.raises(ParameterError, match="scores"):
         compare(REGRESSORS, X, Y, scores=("r2",))
     with pytest.raises(ParameterError, match="cv"):
@@ -219,14 +232,16 @@ def test_errors():
 
 
 def test_the_chosen_candidate_is_certified():
-    """Twelve rows, separable: no Gaussian will do, and what is kept is sampled; its evidence is still known."""
-    few = np.random.default_rng(1).normal(size=(14, 2))
+    """Fourteen rows, separable: no Gaussian will do, and what is kept is sampled; its evidence is still known."""
+    few = np.random.default_rng(0).normal(size=(14, 2))
     labels = (few[:, 0] > 0).astype(int)
     found = candidates("classification", 2, 14)
     for name in ("squares", "interactions"):
         del found[name]
     comparison = compare(found, few, labels)
     assert comparison.chosen == "logistic"
+    assert comparison.model.result_.inference == "hmc"
     assert comparison.model.result_.ok
+    assert any("Pareto" in note for note in comparison["logistic"].notes)
     assert np.isfinite(comparison["logistic"].log_evidence)
     assert average(comparison).weights_["logistic"] > 0.5

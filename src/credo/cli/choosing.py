@@ -9,7 +9,7 @@ from typing import Any
 
 from credo.cli.options import Reading
 from credo.cli.terminal import Terminal
-from credo.errors import ParameterError
+from credo.errors import CredoWarning, ParameterError
 
 __all__ = ["prepared", "compared", "fitted"]
 
@@ -49,6 +49,13 @@ def compared(job: Any, terminal: Terminal, seed: int) -> tuple[Any, bool, list[s
     for warning in caught:
         warnings.warn(_as_typed(str(warning.message), job.encoder.feature_names), warning.category, stacklevel=2)
     return comparison, sample.complete, notes
+
+
+def report_sample(job: Any, seed: int) -> Any:
+    """The rows that a report is made from: those that the candidates were compared on."""
+    with warnings.catch_warnings():  # said already when they were compared
+        warnings.simplefilter("ignore", CredoWarning)
+        return job.sample(_sample_rows(job), seed)
 
 
 def _candidates(job: Any, rows: int) -> Any:

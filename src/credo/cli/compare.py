@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from credo.cli.options import (
@@ -33,10 +36,14 @@ def compare(
     drop: DropOption = None,
     group: GroupOption = None,
     time: TimeOption = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="REPORT", help="Write the comparison as an HTML page.")
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Compare models on rows they have not seen: log scores, their differences, and what these are sure to."""
     from credo.cli.choosing import compared, comparison_record, prepared
+    from credo.cli.rows import check_writable
     from credo.cli.text import bullets, comparison_table
 
     job = prepared(data, target, reading, terminal, task=task, drop=tuple(drop or ()), group=group, time=time)
@@ -49,6 +56,15 @@ def compare(
         "rows": job.rows_read,
         "sampled": not complete,
     }
+    if output is not None:
+        from credo.reports import comparison_report, write_html
+
+        check_writable(output, (data,))
+        model = job.keep(comparison.model, comparison.chosen, record, tuple(notes), seed, terminal.command)
+        with terminal.step(f"Writing {output}"):
+            write_html(comparison_report(model, warnings=terminal.warned), output)
     terminal.document({**about, **record, "warnings": terminal.warned})
     terminal.say(f"{data}: {job.target!r} by {job.task}.", *bullets([*job.notes, *notes]))
     terminal.say(*comparison_table(record))
+    if output is not None:
+        terminal.say(f"Wrote {output}.")

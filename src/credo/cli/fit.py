@@ -12,6 +12,7 @@ from credo.cli.options import (
     DropOption,
     GroupOption,
     Reading,
+    ReportOption,
     Seed,
     TargetOption,
     TaskOption,
@@ -45,10 +46,11 @@ def fit(
     drop: DropOption = None,
     group: GroupOption = None,
     time: TimeOption = None,
+    report: ReportOption = True,
     seed: Seed = 0,
 ) -> None:
-    """Fit models to a table, keep the best, say what it believes, and write it to a file."""
-    from credo.cli.choosing import fitted, prepared
+    """Fit models to a table, keep the best, say what it believes, and write it to a file, with a report beside it."""
+    from credo.cli.choosing import fitted, prepared, report_sample
     from credo.cli.model import belief, outlook
     from credo.cli.text import bullets
     from credo.saving import save
@@ -58,14 +60,28 @@ def fit(
     model, comparison = fitted(job, terminal, average=average, seed=seed)
     with terminal.step(f"Writing {path}"):
         save(model, path, about={"target": model.target, "task": model.task, "rows": model.provenance.rows})
+    page = path.with_suffix(".html") if report else None
+    if page is not None:
+        from credo.reports import report as reported
+        from credo.reports import write_html
+
+        with terminal.step(f"Writing {page}"):
+            write_html(reported(model, report_sample(job, seed), warnings=terminal.warned), page)
     summary = model.summary()
     # What was warned of need not be noted again.
     noted = [each for each in summary["warnings"] if not any(each in said for said in terminal.warned)]
-    terminal.document({**summary, "warnings": [*terminal.warned, *noted], "output": str(path)})
+    terminal.document(
+        {
+            **summary,
+            "warnings": [*terminal.warned, *noted],
+            "output": str(path),
+            "report": None if page is None else str(page),
+        }
+    )
     summary["warnings"] = noted
     terminal.say(headline(job, model), *bullets(model.decisions))
     terminal.say(*comparison, *belief(model, summary, most=20))
-    terminal.say(f"Wrote {path}.", *outlook(model, path))
+    terminal.say(f"Wrote {path}{'' if page is None else f' and its report {page}'}.", *outlook(model, path))
 
 
 def default_output(data: str) -> Path:

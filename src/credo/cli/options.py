@@ -17,7 +17,8 @@ from credo.errors import ParameterError
 
 __all__ = [
     "Reading", "with_reading", "with_terminal", "checked_mass",
-    "DataArgument", "TargetOption", "TaskOption", "DropOption", "GroupOption", "TimeOption", "Seed",
+    "DataArgument", "TargetOption", "TaskOption", "DropOption", "GroupOption", "TimeOption", "ReportOption",
+    "Seed",
 ]  # fmt: skip
 
 DataArgument = Annotated[
@@ -37,6 +38,9 @@ GroupOption = Annotated[
 ]
 TimeOption = Annotated[
     str | None, typer.Option("--time", metavar="COLUMN", help="Orders the rows: the past predicts the future.")
+]
+ReportOption = Annotated[
+    bool, typer.Option("--report/--no-report", help="Whether to write an HTML report beside the model.")
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of everything random.")]
 

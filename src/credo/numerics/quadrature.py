@@ -169,6 +169,8 @@ def log_gauss_rule(measure: DiscreteMeasure, m: int) -> tuple[np.ndarray, np.nda
     center = float(measure.weights @ measure.nodes)
     x = 0.5 * (1.0 + np.tanh(0.25 * (measure.nodes - center)))
     nodes, weights = gauss_rule(DiscreteMeasure(x, measure.weights, measure.log_integral, measure.error), m)
+    kept = weights > 1e-10  # below the rule's own error, and each node costs a cdf for every row predicted
+    nodes, weights = nodes[kept], weights[kept] / weights[kept].sum()
     nodes = np.clip(nodes, np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)
     return center + 2.0 * (np.log(nodes) - np.log1p(-nodes)), weights
 

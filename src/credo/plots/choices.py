@@ -286,8 +286,8 @@ class RejectionFigure:
         c = self.curve
         at = int(np.argmin(np.abs(c.coverage - 0.8)))
         said = (
-            f"{self.loss.capitalize()}: {number(float(c.risk[-1]), 3)} on all rows, {number(float(c.risk[at]), 3)} on the "
-            f"{percent(float(c.coverage[at]), 2)} least doubtful."
+            f"{self.loss.capitalize()}: {number(float(c.risk[-1]), 3)} on all rows, "
+            f"{number(float(c.risk[at]), 3)} on the {percent(float(c.coverage[at]), 2)} least doubtful."
         )
         x = axis("share of rows kept", low=0.0, high=1.0, as_percent=True)
         y = axis(f"{self.loss} on the rows kept", c.risk, c.expected, low=0.0)

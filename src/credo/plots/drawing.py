@@ -58,8 +58,8 @@ def _new_axes(chart: Chart, palette: dict[str, str]) -> Any:
     except ImportError:
         raise MissingDependencyError("matplotlib", "plots", "credo.plots.draw") from None
     height = max(2.2, 1.3 + ROW_HEIGHT * chart.rows) if chart.rows else HEIGHT
-    figure, ax = plt.subplots(figsize=(WIDTH, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
+    figure, ax = plt.subplots(figsize=(WIDTH, height))
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.1)
     figure.set_facecolor(palette["ground"])
     return ax
 

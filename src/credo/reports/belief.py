@@ -39,8 +39,8 @@ def belief(rows: Rows, mass: float = 0.9) -> Belief:
     coefficients = model.coefficients(mass)
     picture = None
     if any(c.name != "intercept" for c in coefficients):
-        unit = "change in log-odds" if model.labels else f"change in {model.target}"
-        picture = forest(coefficients, mass, _steps(rows, coefficients), f"{unit} for a step of the column")
+        of = {0: model.target, 2: "log-odds"}.get(len(model.labels), "log-probability")
+        picture = forest(coefficients, mass, _steps(rows, coefficients), f"change in {of} for a step of the column")
     return Belief(
         model.name, summary["inference"], mass, coefficients, picture, _about(model), model.noise_scale,
         summary["certificate"], model.weights, tuple(summary["warnings"]),

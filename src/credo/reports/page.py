@@ -73,7 +73,7 @@ def _lead(report: Report) -> str:
     ]
     if report.calibration is not None:
         parts.append(report.calibration.verdict)
-    if report.noise is not None and not report.noise.checks.holds:
+    if report.noise is not None and any(not check.slight for check in report.noise.checks.failed):
         parts.append("The noise model does not hold: see below before trusting the intervals.")
     return " ".join(parts)
 
@@ -248,7 +248,7 @@ def _certificate(part: Belief) -> list[str]:
         for name, value in part.certificate.items()
         if isinstance(value, (int, float))
     )
-    return [f" Certificate: {said}."] if said else []
+    return [typeset(f" Certificate: {said}.")] if said else []
 
 
 def _coefficients(part: Belief) -> Markup:
@@ -284,7 +284,7 @@ def _uncertainty(part: Uncertainty, names: Iterator[str]) -> list[Any]:
     ]  # fmt: skip
     for along in part.columns:
         parts.append(element("h3", along.column))
-        parts.append(element("p", along.advice))
+        parts.append(element("p", typeset(along.advice)))
         drawn = [_bare(along.prediction, names), _bare(along.share, names, "What more data would remove.")]
         parts.append(element("div", *drawn, class_="charts"))
     return parts

@@ -83,8 +83,11 @@ class Table:
         """Lengths agree, weights are ≥ 0; lists become arrays."""
         if y is None:
             raise DataError("A comparison requires y to be passed, but the target y is None.")
+        if hasattr(X, "tocsr"):
+            raise DataError("Models are compared on dense rows, and X is sparse.", remedy="Use X.toarray().")
         X = X if hasattr(X, "shape") else np.asarray(X)
         y = np.asarray(y)
+        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if len(X.shape) != 2 or y.ndim not in (1, 2) or len(y) != X.shape[0]:
             raise DataError(
                 f"Models are compared on X (rows, columns) and a y for each row, got shapes {X.shape} and {y.shape}.",
@@ -112,6 +115,8 @@ def checked_models(owner: str, models: Any) -> dict[str, Any]:
         raise ParameterError(owner, "models", "a dict name → estimator, or a list of estimators", models)
     if not named or not all(isinstance(name, str) and hasattr(model, "fit") for name, model in named.items()):
         raise ParameterError(owner, "models", "at least one estimator, each with a name", models)
+    if len({is_classifier(model) for model in named.values()}) > 1:
+        raise ParameterError(owner, "models", "all regressors or all classifiers", named)
     return named
 
 

@@ -80,6 +80,8 @@ def _column(name: str, values: Any, n: int) -> np.ndarray:
         )
     if column.dtype.kind in "fmM" and np.any(np.isnat(column) if column.dtype.kind in "mM" else np.isnan(column)):
         raise DataError(f"compare.{name} holds missing values.", remedy="Drop those rows, or fill them in.")
+    if column.dtype.kind == "O" and any(value is None or value != value for value in column.tolist()):
+        raise DataError(f"compare.{name} holds missing values.", remedy="Drop those rows, or fill them in.")
     return column
 
 
