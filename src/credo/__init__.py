@@ -46,6 +46,7 @@ _SUBMODULES = {
     "prediction": "credo.prediction",
     "selection": "credo.selection",
     "plots": "credo.plots",
+    "reports": "credo.reports",
     "decisions": "credo.decisions",
     "errors": "credo.errors",
 }

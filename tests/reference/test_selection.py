@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from credo.errors import ModelWarning
+from credo.errors import ConvergenceWarning, ModelWarning
 from credo.selection import average, candidates, compare, make_splits
 from credo.selection.paired import mean_and_error
 from credo.selection.predictions import predictive_of
@@ -44,6 +44,8 @@ REPEATS = 2
 # Where nearly all weight is on one model the paired error is near 0; a thousandth of a nat a row is a match all the
 # same.
 MATCH = 1e-3
+# If a single fold differs, the mean is minus its standard error exactly.
+ROUNDING = 1e-12
 REPORTED = ("best", "chosen", "stacking", "evidence")
 
 
@@ -78,6 +80,7 @@ def outer_scores(X: np.ndarray, y: np.ndarray, task: str) -> tuple[dict[str, np.
 def models(X: np.ndarray, y: np.ndarray, task: str) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ModelWarning)  # concrete's rows come in groups of mixtures
+        warnings.simplefilter("ignore", ConvergenceWarning)  # classes that are all but separated
         comparison = compare(candidates(task, X.shape[1], len(y)), X, y)
     return {
         **comparison.fitted,
@@ -103,4 +106,4 @@ def test_averages_match_the_best_single_model(name, record_property):
         record_property(f"{each} vs {lucky} in hindsight", f"{mean:+.4f} ± {error:.4f}")
     for each in ("stacking", "evidence"):
         mean, error = mean_and_error(scores[each] - scores["best"], units=folds)
-        assert mean >= -max(error, MATCH), (each, mean, error)
+        assert mean >= -max(error, MATCH) - ROUNDING, (each, mean, error)

@@ -132,7 +132,7 @@ def test_errors():
         average(LINES, X, np.where(Y > 1, np.nan, Y))
 
 
-def held_out(models, X, y, classes, k=2):
+def held_out(models, X, y, classes, k=3):
     """Log scores of the best by comparison and the two averages on k outer folds, and the folds."""
     scores, folds = {"best": [], "stacking": [], "evidence": []}, []
     for fold, (train, test) in enumerate(make_splits(len(y), k, np.random.default_rng(0), classes=classes)):
@@ -168,4 +168,5 @@ def test_averages_match_the_best_single_model(name):
         scores, folds = held_out(models, X, y, y)
     for each in ("stacking", "evidence"):
         mean, error = mean_and_error(scores[each] - scores["best"], units=folds)
-        assert mean >= -max(error, 1e-3), (each, mean, error)  # a thousandth of a nat a row is a match
+        # A thousandth of a nat a row is a match; and if a single fold differs, the mean is minus its error exactly.
+        assert mean >= -max(error, 1e-3) - 1e-12, (each, mean, error)

@@ -140,7 +140,7 @@ def test_data_frames():
     columns = pl.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
     by_polars = compare({"logistic": LOGISTIC}, columns, pl.Series(LABELS), cv=3)
     by_numpy = compare({"logistic": LOGISTIC}, X, LABELS, cv=3)
-    assert np.array_equal(by_polars.pointwise["logistic"], by_numpy.pointwise["logistic"])
+    np.testing.assert_allclose(by_polars.pointwise["logistic"], by_numpy.pointwise["logistic"], rtol=1e-9)
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     assert compare(REGRESSORS, frame, pd.Series(Y)).best == "curve"
     assert compare({"logistic": LOGISTIC}, frame, pd.Series(LABELS), cv=3).n_scored == 90

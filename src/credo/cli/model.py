@@ -72,7 +72,9 @@ def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
         lines.append("Coefficients are of log-probabilities, up to a constant that all classes share.")
     if summary["noise_scale"] is not None:
         lines.append(f"Noise: outcomes scatter around the line with sd {number(summary['noise_scale'])}.")
-    certificate = ", ".join(f"{name} {number(value)}" for name, value in summary["certificate"].items())
+    # A quadrature that settled to rounding certifies itself; what can fail is shown.
+    shown = {name: value for name, value in summary["certificate"].items() if name != "quadrature_error"}
+    certificate = ", ".join(f"{name} {number(value)}" for name, value in shown.items())
     if certificate:
         lines.append(f"Certificate: {certificate}.")
     return lines + [f"Note: {sentence}" for sentence in summary["warnings"]]

@@ -155,7 +155,7 @@ def importance_sample(
 ) -> WeightedDraws:
     """Weight points of `proposal` towards `log_target(points (S, D)) -> (S,)`.
 
-    Cost: n_points evaluations of the target, 8 D more to fit the half-axes, and J D² a point for the proposal's density.
+    Cost: n_points evaluations of the target, 8 D more to fit the half-axes, and J D² a point for the proposal's.
     """
     proposal = proposal.stretched(log_target)
     d = proposal.mean.shape[1]

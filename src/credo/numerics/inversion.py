@@ -18,15 +18,26 @@ __all__ = ["boundary", "integer_quantile", "invert_cdf"]
 
 # Chandrupatla's method at worst halves the bracket every other step: 2 × 64 halvings exhaust a float64.
 MAX_STEPS = 128
+NEWTON_STEPS = 6
+SETTLED = 1e-9
 SMALLEST = 2.0**-1074  # the smallest positive float
 
 
-def invert_cdf(cdf: Callable[[Any], np.ndarray], q: Any, low: Any, high: Any) -> np.ndarray:
+def invert_cdf(
+    cdf: Callable[[Any], np.ndarray],
+    q: Any,
+    low: Any,
+    high: Any,
+    density: Callable[[Any], np.ndarray] | None = None,
+    start: Any = None,
+) -> np.ndarray:
     """An x in [low, high] with cdf(x) = q, to 4 ulp, where cdf is continuous and cdf(low) ≤ q ≤ cdf(high).
 
     `q`, `low` and `high` broadcast to one shape, which `cdf` maps to itself. A mixture's quantile lies between the
     smallest and the largest of its components' quantiles. An infinite end stands for q = 0 or 1 and is returned.
-    Chandrupatla's bisection with inverse quadratic steps; `NumericalError` if it does not settle.
+    With a `density` and a `start` near the answer, Newton's steps are tried first: three evaluations then do for
+    most mixtures. Otherwise, or where they do not settle inside the bracket, Chandrupatla's bisection with inverse
+    quadratic steps; `NumericalError` if it does not settle.
 
     Reference: T. R. Chandrupatla, Advances in Engineering Software 28 (1997) 145-149.
 
@@ -34,6 +45,10 @@ def invert_cdf(cdf: Callable[[Any], np.ndarray], q: Any, low: Any, high: Any) ->
     [0.5, 0.9]
     """
     q, low, high = np.broadcast_arrays(np.asarray(q, dtype=np.float64), low, high)
+    if density is not None:
+        x = _newton(cdf, density, q, low, high, np.broadcast_to(start, q.shape))
+        if x is not None:
+            return x
     finite = np.isfinite(low) & np.isfinite(high)
     # A finite stand-in keeps the arithmetic of infinite ends quiet.
     a, b = np.where(finite, low, 0.0), np.where(finite, high, 0.0)
@@ -57,6 +72,22 @@ def invert_cdf(cdf: Callable[[Any], np.ndarray], q: Any, low: Any, high: Any) ->
         a, fa = x, fx
         t = _interpolated_step(a, b, c, fa, fb, fc)
     raise NumericalError("A quantile did not settle: the distribution function is not monotone or not finite.", value=q)
+
+
+def _newton(
+    cdf: Any, density: Any, q: np.ndarray, low: np.ndarray, high: np.ndarray, x: np.ndarray
+) -> np.ndarray | None:
+    """Newton's steps within the bracket, all elements together; None unless every one settles."""
+    for _ in range(NEWTON_STEPS):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            following = x - (cdf(x) - q) / density(x)
+        if not np.all((following >= low) & (following <= high)):
+            return None
+        moved, x = np.abs(following - x), following
+        # Newton's error after a step is of the order of the square of the step: this one is below rounding.
+        if np.all(moved <= SETTLED * np.maximum(np.abs(x), high - low)):
+            return x
+    return None
 
 
 def _interpolated_step(a: Any, b: Any, c: Any, fa: Any, fb: Any, fc: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.models.tabular import Coefficient
+from credo.models.tabular import Coefficient, TableModel
 from credo.plots.beliefs import CoefficientForest, forest
 from credo.reports.rows import Rows
 
@@ -42,18 +42,22 @@ def belief(rows: Rows, mass: float = 0.9) -> Belief:
         of = {0: model.target, 2: "log-odds"}.get(len(model.labels), "log-probability")
         picture = forest(coefficients, mass, _steps(rows, coefficients), f"change in {of} for a step of the column")
     return Belief(
-        model.name, summary["inference"], mass, coefficients, picture, _about(model), model.noise_scale,
+        model.name, summary["inference"], mass, coefficients, picture, _about(model, coefficients), model.noise_scale,
         summary["certificate"], model.weights, tuple(summary["warnings"]),
     )  # fmt: skip
 
 
-def _about(model: Any) -> str:
+def _about(model: TableModel, coefficients: tuple[Coefficient, ...]) -> str:
     if not model.labels:
-        return f"Coefficients are changes in {model.target} for one unit of the model's column."
-    if len(model.labels) == 2:
+        said = f"Coefficients are changes in {model.target} for one unit of the model's column."
+    elif len(model.labels) == 2:
         event = f"{model.target} = {model.labels[1]}"
-        return f"Coefficients are changes in the log-odds of {event} for one unit of the model's column."
-    return "Coefficients are changes in the log-probability of a class, up to a constant that all classes share."
+        said = f"Coefficients are changes in the log-odds of {event} for one unit of the model's column."
+    else:
+        said = "Coefficients are changes in the log-probability of a class, up to a constant that all classes share."
+    if any(c.name.startswith("P1(") for c in coefficients):  # the columns of `Quadratic`
+        said += " P1(x) is x in standard deviations from its mean, P2(x) its curvature; a product is an interaction."
+    return said
 
 
 def design_of(estimator: Any, X: np.ndarray) -> np.ndarray:

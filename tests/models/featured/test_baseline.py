@@ -91,6 +91,15 @@ def test_dirichlet_evidence_is_the_product_of_predictives():
     assert np.isclose(flat.log_evidence_, np.log(integrate.quad(density, -60, 60)[0]), rtol=1e-8)
 
 
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_class_evidence_is_on_the_scale_of_logistic_regression(k):
+    """A prior of sd → 0 on the coefficients leaves the flat intercepts; importance sampling is good to 0.02 nats."""
+    labels = np.random.default_rng(0).integers(0, k, 300)
+    columns = np.random.default_rng(1).normal(size=(300, 1))
+    nothing = cr.LogisticRegression(prior=cr.Normal(0, 1e-6), inference="laplace").fit(columns, labels)
+    assert np.isclose(nothing.log_evidence_, InterceptOnlyClassifier().fit(columns, labels).log_evidence_, atol=0.02)
+
+
 def test_entropy_splits():
     p = InterceptOnlyClassifier(concentration=1.0).fit(X, [0, 1, 1, 0, 1, 1]).predict_distribution(X)
     draws = np.random.default_rng(0).beta(3.0, 5.0, 200_000)

@@ -104,7 +104,8 @@ class InterceptOnlyClassifier(ClassifierMixin, BaseEstimator):
         labels = np.asarray(sorted(counts))
         n = np.array([counts[label] for label in labels.tolist()])
         alpha = self._alpha()
-        normaliser = 0.0
+        # Flat over logits that sum to 0, as softmax regression has it, is 1/√k of flat over their differences.
+        normaliser = -0.5 * float(np.log(n.size)) if n.size > 2 else 0.0
         if alpha > 0.0:
             normaliser = scipy.special.gammaln(alpha * n.size) - n.size * scipy.special.gammaln(alpha)
         with np.errstate(divide="ignore"):
