@@ -131,3 +131,24 @@ def test_a_terminal_gets_a_table(credo, folder, houses, loans, monkeypatch) -> N
     assert "80 % interval" in done.out
     assert "and 1 row more" in done.out
     assert "p(yes)" in credo("predict", loans, folder / "new_loans.csv").out
+
+
+def test_costs_of_classes_named_by_numbers(credo, tmp_path) -> None:
+    # the header 'action,0,1' looks like data; and a price of rejection is refused for numbers by what it is for
+    rows = "\n".join(f"{i},{int(i % 7 > 2)},{i % 7}" for i in range(70))
+    (tmp_path / "t.csv").write_text(f"id,y,x\n{rows}\n")
+    credo(
+        "fit",
+        tmp_path / "t.csv",
+        "-t",
+        "y",
+        "--task",
+        "classification",
+        "-o",
+        tmp_path / "m.credo",
+        "-q",
+        "--no-report",
+    )
+    (tmp_path / "costs.csv").write_text("action,0,1\ngrant,5,0\nrefuse,0,1\n")
+    done = credo("predict", tmp_path / "m.credo", tmp_path / "t.csv", "--costs", tmp_path / "costs.csv", "--json")
+    assert {row["action"] for row in done.json["predictions"]} <= {"grant", "refuse"}

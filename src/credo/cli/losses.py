@@ -37,7 +37,7 @@ def chosen_loss(loss: str | None, costs: str | None, reject: float | None, model
     if about_classes != bool(model.labels):
         wanted = "--costs, --reject or --loss zero-one" if model.labels else "square, absolute, linear, pinball, linex"
         raise ParameterError(
-            "", stated[0], f"a loss of {'classes' if model.labels else 'numbers'}", loss or costs or reject,
+            "", stated[0], f"used for {'numbers' if model.labels else 'classes'} alone", loss or costs or reject,
             f"{model.target!r} is {'a class' if model.labels else 'a number'}: use {wanted}.",
         )  # fmt: skip
     if costs is not None:
@@ -103,7 +103,7 @@ def costs_of(path: str, labels: tuple[str, ...]) -> Any:
     from credo.decisions.losses import CostMatrix
     from credo.tables import open_table
 
-    table = open_table(path)
+    table = open_table(path, header_rows=1)  # classes named 0 and 1 look like data
     first = table.columns[0]
     absent = [label for label in labels if label not in table.columns[1:]]
     if absent:

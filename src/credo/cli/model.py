@@ -83,7 +83,7 @@ def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
 def outlook(model: Any, path: Any) -> list[str]:
     """What to try next."""
     new = "NEW.csv"
-    lines = [f"  credo predict {path} {new} --interval 0.9"]
+    lines = [f"  credo predict {path} {new}{'' if model.labels else ' --interval 0.9'}"]
     lines.append(
         f"  credo predict {path} {new} --reject 0.1"
         if model.labels

@@ -246,7 +246,8 @@ def _certificate(part: Belief) -> list[str]:
     said = ", ".join(
         f"{name.replace('_', ' ')} {number(value)}"
         for name, value in part.certificate.items()
-        if isinstance(value, (int, float))
+        # a quadrature that settled to rounding certifies itself
+        if isinstance(value, (int, float)) and name != "quadrature_error"
     )
     return [typeset(f" Certificate: {said}.")] if said else []
 

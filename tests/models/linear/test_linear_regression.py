@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import NotFittedError
 
 import credo as cr
 from credo.errors import DataError, DataWarning, NotIdentifiedError, ParameterError, UnavailableError
@@ -190,6 +191,27 @@ class TestPrediction:
         p = model.predict_distribution(X[:2], noise_scale=[0.5, 3.0])
         np.testing.assert_allclose(p.aleatoric, [0.25, 9.0])
         assert np.all(model.predict_distribution(X[:2], noise_scale=0.0).aleatoric == 0.0)
+
+
+class TestStream:
+    def test_a_stream_may_begin_with_one_row(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(12, 2)), rng.normal(size=12)
+        model = cr.LinearRegression()
+        with pytest.warns(DataWarning, match="The rows are kept"):
+            model.partial_fit(X[:1], y[:1])
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+        for i in range(1, 12):
+            model.partial_fit(X[[i]], y[[i]])
+        np.testing.assert_allclose(model.coef_, cr.LinearRegression().fit(X, y).coef_, rtol=1e-9)
+
+    def test_outcomes_large_against_a_stated_prior_stay_quiet(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(30, 3))
+        for scale in (100.0, 1e5):
+            y = scale * (X @ [1.0, -2.0, 0.5] + rng.normal(size=30))
+            assert np.isfinite(cr.LinearRegression(prior=cr.Normal(1, 2.0)).fit(X, y).log_evidence_)
 
 
 class TestErrors:

@@ -264,7 +264,8 @@ def prior_in_own_units(likelihood: Likelihood, noise: NoisePrior, *, maximise: b
     def log_posterior(log_variance: np.ndarray, target: int) -> np.ndarray:
         single = _one_target(likelihood, target)
         ratio = np.exp(-log_variance)[:, None]
-        quadratic = single.unexplained(ratio)[:, 0] * ratio[:, 0]
+        with np.errstate(over="ignore"):  # far out the density is 0, and an infinite exponent says so
+            quadratic = single.unexplained(ratio)[:, 0] * ratio[:, 0]
         return (
             single.log_constant
             - 0.5 * (single.nu * log_variance + single.log_determinant(ratio)[:, 0] + quadratic)

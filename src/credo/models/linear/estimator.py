@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from credo.blocks.array import ArraySource
 from credo.blocks.source import Source
 from credo.distributions import noise as noise_models
-from credo.errors import DataError, DataWarning, ParameterError, UnavailableError
+from credo.errors import DataError, DataWarning, NotIdentifiedError, ParameterError, UnavailableError
 from credo.inference.exact.linear_gaussian import NoisePrior
 from credo.inference.exact.posterior import LinearPosterior
 from credo.inference.exact.statistics import RegressionStatistics, combine, summarise
@@ -112,13 +112,25 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self._settle(statistics, single)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to what has been fitted: the result equals one fit to all the rows, up to rounding."""
-        if not hasattr(self, "statistics_"):
-            return self.fit(X, y, sample_weight)
-        statistics, single = self._summarise(X, y, sample_weight, reset=False)
+        """Add rows to what has been fitted: the result equals one fit to all the rows, up to rounding.
+
+        Rows too few to identify the posterior are kept, with a `DataWarning`, until later ones do.
+        """
+        first = not hasattr(self, "statistics_")
+        statistics, single = self._summarise(X, y, sample_weight, reset=first)
+        if first:
+            return self._gather(statistics, single)
         if statistics.n_targets != self.statistics_.n_targets:
             raise DataError(f"y has {statistics.n_targets} targets, but the model has {self.statistics_.n_targets}.")
-        return self._settle(combine(self.statistics_, statistics), single)
+        return self._gather(combine(self.statistics_, statistics), single)
+
+    def _gather(self, statistics: RegressionStatistics, single: bool) -> Self:
+        try:
+            return self._settle(statistics, single)
+        except NotIdentifiedError as error:
+            self.statistics_ = statistics
+            warnings.warn(f"LinearRegression.partial_fit: {error} The rows are kept.", DataWarning, stacklevel=3)
+            return self
 
     def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[RegressionStatistics, bool]:
         rows_noise = self._rows_noise()
@@ -224,7 +236,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     @property
     def log_evidence_(self) -> float:
         """log p(y | X), summed over targets; `UnavailableError` under a flat prior, whose evidence has no scale."""
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         value = self.posterior_.belief.log_evidence
         if value is None:
             raise UnavailableError(
