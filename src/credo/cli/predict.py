@@ -27,7 +27,7 @@ def predict(
     reading: Reading,
     terminal: Terminal,
     interval: Annotated[
-        float, typer.Option("--interval", metavar="MASS", help="Probability that an interval holds.")
+        float, typer.Option("--interval", metavar="MASS", help="Probability that an interval of a number holds.")
     ] = 0.9,
     output: Annotated[
         Path | None,

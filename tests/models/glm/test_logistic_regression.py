@@ -178,6 +178,11 @@ class TestSeparation:
             cr.LogisticRegression(prior=cr.Flat()).fit(X, y)
         assert cr.LogisticRegression().fit(X, y).score(X, y) > 0.9
 
+    def test_a_source_of_blocks_is_refused_alike(self):
+        X, _ = data()
+        with pytest.raises(NotIdentifiedError, match=r"separated from the others by .*x1"):
+            cr.LogisticRegression(prior=cr.Flat()).fit(ArraySource(X, X[:, 1] > 2.0, block_rows=13))
+
     def test_quasi_separation_is_found(self):
         x = np.array([0.0, 1, 2, 3, 3, 4, 5, 6])[:, None]
         y = np.array([0, 0, 0, 0, 1, 1, 1, 1])

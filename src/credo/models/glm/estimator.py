@@ -169,7 +169,9 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
             advice = (
                 f"Laplace's certificate failed (Pareto k̂ {draws.k_hat:.2f} ≥ 0.7), so the posterior was sampled (HMC).",
             )
-        draws, result = sampled_posterior(source, design, prior, fit)
+        draws, result = sampled_posterior(
+            source, design, prior, fit, coefficient_labels(design, feature_labels(self, design))
+        )
         return draws, scale_of(draws, prior), replace(result, advice=advice + result.advice)
 
     # -- preparation ---------------------------------------------------------------------------------------------
@@ -216,7 +218,11 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
             if np.abs(theta).max() == 0.0:
                 return None
             largest = reduce(source, lambda block: _largest_margin(block, theta, design), max)
-            return describe_separation(source, design, column_names(self)) if largest > SATURATED else None
+            return (
+                describe_separation(source, design, tuple(feature_labels(self, design)))
+                if largest > SATURATED
+                else None
+            )
 
         return stop
 
@@ -298,6 +304,20 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         ]
         table, entropy = (np.concatenate(each) for each in zip(*parts, strict=True))
         return table / table.sum(axis=1, keepdims=True), entropy
+
+
+def feature_labels(model: Any, design: Design) -> list[str]:
+    """Names of the columns while the model is being fitted, when a source has not set them yet."""
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{i}" for i in range(design.centre.size)] if names is None else [str(name) for name in names]
+
+
+def coefficient_labels(design: Design, columns: list[str]) -> list[str]:
+    """One name for each entry of Θ: a column, with its class where there are several predictors."""
+    columns = (["intercept"] if design.intercept else []) + columns
+    if design.n_predictors == 1 or design.classes is None:
+        return columns
+    return [f"{column} of class {label}" for label in design.classes for column in columns]
 
 
 def scale_of(draws: WeightedDraws, prior: GlmPrior) -> float:

@@ -28,8 +28,10 @@ AFFORDABLE = 100_000
 CHAINS, WARMUP, DRAWS = 8, 200, 500
 
 
-def sampled_posterior(source: Source, design: Design, prior: GlmPrior, fit: GlmFit) -> tuple[WeightedDraws, Result]:
-    """Draws of Θ with equal weights, τ integrated out, and the sampler's report. `source` is prepared.
+def sampled_posterior(
+    source: Source, design: Design, prior: GlmPrior, fit: GlmFit, labels: list[str]
+) -> tuple[WeightedDraws, Result]:
+    """Draws of Θ with equal weights, τ integrated out, and the sampler's report, by `labels` of the kD coefficients.
 
     The seed is fixed, so that a fit is a function of its data.
     """
@@ -51,7 +53,7 @@ def sampled_posterior(source: Source, design: Design, prior: GlmPrior, fit: GlmF
 
     began = time.perf_counter()
     draws = ensemble_hmc(density, starts, lower, rng, warmup=WARMUP, draws=DRAWS)
-    verdict = check_convergence({"theta": draws.positions})
+    verdict = check_convergence({label: draws.positions[..., i] for i, label in enumerate(labels)})
     advice = verdict.advice
     if draws.divergences:
         advice = (*advice, f"{draws.divergences} of {CHAINS * DRAWS} trajectories diverged: the draws may be biased.")
