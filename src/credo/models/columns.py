@@ -15,8 +15,7 @@ __all__ = ["checked_rows", "checked_weights", "column_names", "note_columns"]
 
 def checked_rows(model: Any, X: Any, **how: Any) -> np.ndarray:
     """Rows (n, P) for a fitted model, with the columns it was fitted to; `how` goes to `validate_data`."""
-    # statistics alone, of rows too few for a posterior, do not make a fitted model
-    check_is_fitted(model, "posterior_" if hasattr(model, "partial_fit") and hasattr(model, "statistics_") else None)
+    check_is_fitted(model)
     rows: Any = validate_data(model, X, reset=False, **how)
     return rows
 

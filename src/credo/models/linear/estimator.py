@@ -277,6 +277,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return MixturePredictive(weights, parts, rung)
 
     def _rows(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "coef_")  # statistics alone, of rows too few for a posterior, are no fit
         return checked_rows(self, X, dtype=np.float64)
 
     def _new_noise(self, learned: np.ndarray, stated: Any, n: int) -> np.ndarray:
