@@ -7,6 +7,8 @@ caller would expect (``ValueError``, ``ImportError``...), so that existing ``exc
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +19,7 @@ __all__ = [
     "NotIdentifiedError",
     "NotPositiveDefiniteError",
     "NumericalError",
+    "BoundFellError",
     "UnavailableError",
     "FileFormatError",
     "StorageError",
@@ -28,7 +31,11 @@ __all__ = [
     "ConvergenceWarning",
     "ModelWarning",
     "shown",
+    "warn",
 ]
+
+# Packages whose frames lie between a user's line and a warning: Credo itself, scikit-learn's wrappers and pools.
+_BETWEEN = {"credo", "sklearn", "joblib", "functools", "contextlib", "concurrent", "threading"}
 
 
 def shown(value: Any, width: int = 80) -> str:
@@ -97,6 +104,19 @@ class NumericalError(CredoError, ArithmeticError):
     """A computation left the range of floating point, or did not reach its stated accuracy."""
 
 
+class BoundFellError(NumericalError):
+    """EM's bound fell beyond rounding, which a correct M-step cannot do; `before` and `after` are its two values."""
+
+    def __init__(self, before: float, after: float, step: int) -> None:
+        self.before = before
+        self.after = after
+        super().__init__(
+            f"EM: the bound fell from {before!r} to {after!r} at step {step}.",
+            value=(before, after),
+            remedy="The M-step does not maximise what the E-step gathered, or `bound` is not their objective.",
+        )
+
+
 class NotPositiveDefiniteError(NumericalError, ValueError):
     """A matrix that must be positive definite is not, even after the largest permitted jitter."""
 
@@ -149,3 +169,24 @@ class ConvergenceWarning(CredoWarning):
 
 class ModelWarning(CredoWarning):
     """The data contradict the model's assumptions."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn, pointing at the user's line: the nearest one outside Credo and scikit-learn.
+
+    In a thread of a pool, which no line of the user's leads to, it points at Credo's own.
+    """
+    own = frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        frame = frame.f_back
+    frame = frame or own
+    where = frame.f_globals
+    # `warnings.warn` counts frames by a `stacklevel` and leaves some out of the count: the line itself is surer.
+    warnings.warn_explicit(
+        message,
+        category,
+        frame.f_code.co_filename,
+        frame.f_lineno,
+        where.get("__name__", "sys"),
+        where.setdefault("__warningregistry__", {}),
+    )
