@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,15 +83,13 @@ class _Run:
             raise NumericalError(
                 f"EM: the bound is {bound} after {len(self.bounds)} steps.",
                 value=bound,
-                remedy="A component has collapsed onto a point, or the data are out of range: give a prior, or rescale.",
+                remedy="A component has collapsed onto a point, or the data are out of range: give a prior or rescale.",
             )
         slack = ROUNDING * (abs(self.bound) + self.rows)
         if bound < self.bound - slack - self.model.slack(self.statistics, params):
             raise BoundFellError(self.bound, bound, len(self.bounds))
-        try:
+        with suppress(UnavailableError):
             self.gaps.append(bound - self.model.expected(self.statistics, params))
-        except UnavailableError:
-            pass
         self.move(params, statistics, bound)
 
     def jump(self, vector: np.ndarray | None) -> bool:
@@ -174,7 +173,10 @@ def em(
     _check(tol, max_iter, acceleration)
     source = data if isinstance(data, Source) else ArraySource(data)
     run = _Run(model, source, float(scale or source.n_rows or 1), threads, start)
-    accelerator, quiet = (Squarem() if acceleration else None), 0
+    accelerator, quiet = None, 0
+    if acceleration:
+        model.pack(start)  # a model without a vector of parameters says so before the first pass
+        accelerator = Squarem()
     try:
         run.move(start, *run.evaluate(start))
         if not np.isfinite(run.bound):
