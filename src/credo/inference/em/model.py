@@ -31,7 +31,7 @@ class EMModel:
         raise NotImplementedError
 
     def bound(self, statistics: Any, params: Any) -> float:
-        """The objective at `params` from statistics gathered *at* them: log p(x | params) (+ log prior), or the ELBO."""
+        """The objective at `params`, from statistics gathered *at* them: log p(x | params) (+ log prior), or an ELBO."""
         raise NotImplementedError
 
     # -- each of these adds an ability ---------------------------------------------------------------------------
@@ -51,11 +51,11 @@ class EMModel:
         raise UnavailableError(f"{type(self).__name__} has no vector of parameters, so it cannot be accelerated.")
 
     def tempered(self, power: float) -> EMModel:
-        """The model whose E-step is p(z | x)^power, normalised, and whose bound is the free energy that goes with it."""
+        """The model whose E-step is p(z | x)^power, normalised, and whose bound is the free energy of that."""
         raise UnavailableError(f"{type(self).__name__} cannot be annealed.")
 
     def perturbed(self, params: Any, rng: np.random.Generator) -> Any:
-        """Parameters a little away from `params`, so that components which coincide can part: 1 % on the packed scale."""
+        """Parameters a little away from `params` (0.01 on the packed scale), so that equal components can part."""
         vector = self.pack(params)
         return self.unpack(vector + 0.01 * rng.standard_normal(vector.shape))
 

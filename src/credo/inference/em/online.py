@@ -14,7 +14,7 @@ __all__ = ["OnlineEM"]
 
 @dataclass
 class OnlineEM:
-    """Stepwise EM: statistics are averaged over blocks with weights γ_t = (t + delay)^−forgetting, then comes an M-step.
+    """Stepwise EM: statistics are averaged over blocks with weights γ_t = (t + delay)^−forgetting, then an M-step.
 
     model, params : an `EMModel` whose statistics merge and scale, and where to start
     forgetting : in (½, 1]; 1 averages all blocks alike as though parameters never changed, lower ones forget the early
