@@ -31,7 +31,7 @@ class EMModel:
         raise NotImplementedError
 
     def bound(self, statistics: Any, params: Any) -> float:
-        """The objective at `params`, from statistics gathered *at* them: log p(x | params) (+ log prior), or an ELBO."""
+        """The objective at `params`, from statistics gathered *at* them: log p(x | params) + log prior, or an ELBO."""
         raise NotImplementedError
 
     # -- each of these adds an ability ---------------------------------------------------------------------------
