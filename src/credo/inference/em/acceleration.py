@@ -1,8 +1,8 @@
 """Jumps ahead of a fixed-point iteration x ← F(x), from the last steps. The engine guards them by the bound.
 
-An accelerator sees x and F(x) after every pass and proposes the next x, or None for the plain step F(x). Damped Anderson
-acceleration (Henderson and Varadhan 2019) was tried beside SQUAREM on overlapping Gaussian mixtures: guarded by a
-bound that must rise, it took 1.1 to 2.6 times fewer passes than plain EM where SQUAREM took 2.4 to 4.2.
+An accelerator sees x and F(x) after every pass and proposes the next x, or None for the plain step F(x). Damped
+Anderson acceleration (Henderson and Varadhan 2019) was tried beside SQUAREM on overlapping Gaussian mixtures: guarded
+by a bound that must rise, it took 1.1 to 2.6 times fewer passes than plain EM where SQUAREM took 2.4 to 4.2.
 """
 
 from __future__ import annotations
