@@ -10,7 +10,7 @@ export PYTHON
 .DEFAULT_GOAL := help
 # Targets share .venv: `make -j` must not run two installs at once.
 .NOTPARALLEL:
-.PHONY: help demo test lint format types layers docs serve bench calibrate reference venv clean
+.PHONY: help demo test lint format types layers docs browser serve bench calibrate reference venv clean
 
 help:           ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -55,6 +55,10 @@ layers:         ## import-linter: a folder imports only from folders above it
 docs:           ## build the site into site/, warnings are errors
 	@tools/venv dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+browser:        ## reports and the site (after make docs) in Chromium: accessibility, widths, light and dark
+	@tools/venv test
+	tools/browser $(BIN)/python -m pytest -rs tests/reports/test_browser.py tests/docs/test_site_browser.py
 
 serve:          ## the site, rebuilt as you write
 	@tools/venv dev

@@ -1,8 +1,13 @@
-"""Makes the pictures of this folder (matplotlib; chromium for reports): `python docs/images/make.py` from the root."""
+"""Makes the pictures of this folder: `tools/browser .venv/bin/python -m docs.images.make` from the root.
+
+The plots of the pages, and screenshots in which a designer looks for faults: the report and three pages of the site.
+"""
 
 from __future__ import annotations
 
+import itertools
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -14,9 +19,14 @@ from credo import diagnostics, plots, reports
 from credo.models.tabular import TableTask
 from credo.prediction.classes import ClassPredictive
 from credo.selection import candidates, compare
+from tools.chromium import DEVICES, SCHEMES, Browser, served
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 DATA = "examples/data/penguins.csv"
+# A start with commands, a concept with mathematics and tables, a worked page with its figure.
+PAGES = {"start": "start", "concept": "concepts/linear-regression", "worked": "worked/curve-fitting"}
+# Points from the top of a page: enough to judge it, and each picture stays below 200 kB.
+MOST = {"desktop": 2400, "phone": 1700}
 
 
 def figures() -> dict[str, plots.Figure]:
@@ -44,32 +54,28 @@ def figures() -> dict[str, plots.Figure]:
     }
 
 
-def photograph(width: int, height: int, scheme: str, page: Path, target: Path) -> None:
-    with tempfile.TemporaryDirectory() as profile:
-        subprocess.run(
-            [
-                "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-                f"--user-data-dir={profile}",
-                f"--window-size={width},{height}", f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
-                f"--screenshot={target}", page.as_uri(),
-            ],
-            check=True, capture_output=True,
-        )  # fmt: skip
+def photograph(report: Path, site: Path) -> None:
+    """The report and three pages of the site, on a desktop and a telephone, in light and dark."""
+    with served(site) as address, Browser() as browser:
+        pages = {"report": report.as_uri(), **{name: f"{address}/{path}/" for name, path in PAGES.items()}}
+        for (name, url), device, scheme in itertools.product(pages.items(), DEVICES, SCHEMES):
+            with browser.open(url, device, scheme) as tab:
+                tab.photograph(HERE / f"{name}-{device}-{scheme}.png", most=MOST[device])
 
 
 def main() -> None:
     for name, figure in figures().items():
-        for theme in ("light", "dark"):
+        for theme in SCHEMES:
             plots.draw(figure, theme=theme).figure.savefig(HERE / f"{name}-{theme}.png", dpi=110)
-    task = TableTask.prepare(DATA, "body_mass_g")
-    page = Path(tempfile.mkdtemp()) / "report.html"
-    model = task.fit(seed=0, command=f"credo fit {DATA} --target body_mass_g")
-    reports.write_html(reports.report(model, task.sample(10_000, 0)), page)
-    for device, width, height in (("desktop", 1100, 2600), ("phone", 500, 2600)):
-        for scheme in ("light", "dark"):
-            photograph(width, height, scheme, page, HERE / f"report-{device}-{scheme}.png")
+    with tempfile.TemporaryDirectory() as folder:
+        # The site as it is now, with the plots just drawn.
+        subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", f"{folder}/site"], check=True)
+        task = TableTask.prepare(DATA, "body_mass_g")
+        model = task.fit(seed=0, command=f"credo fit {DATA} --target body_mass_g")
+        reports.write_html(reports.report(model, task.sample(10_000, 0)), f"{folder}/report.html")
+        photograph(Path(folder, "report.html"), Path(folder, "site"))
     for path in HERE.glob("*.png"):  # flat colours need no more, and the repository stays small
-        Image.open(path).convert("RGB").quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)
+        Image.open(path).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 if __name__ == "__main__":
