@@ -8,6 +8,7 @@ Options
 
 from __future__ import annotations
 
+import datetime
 import os
 import shlex
 import sys
@@ -69,7 +70,8 @@ class ResultsTable:
         lines = [
             f"# What `{shlex.join(['pytest', *sys.argv[1:]])}` measured",
             "",
-            f"Credo {credo.__version__}, Python {python}. Written by the run itself; not edited by hand.",
+            f"{datetime.date.today()}, Credo {credo.__version__}, Python {python}. "
+            "Written by the run itself; not edited by hand.",
             "",
             "| test | outcome | measured |",
             "|---|---|---|",

@@ -17,6 +17,9 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 
 import credo as cr
+from credo.diagnostics.mcmc import autocorrelation
+from credo.inference.mcmc import RandomWalk, sample
+from credo.inference.target import Target
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
@@ -214,6 +217,26 @@ def _polynomial(degree: int, line: Any) -> Any:
     return cr.FeaturedModel(cr.features.PolynomialFeatures(degree), line)
 
 
+def proposals(c: dict[str, str]) -> None:
+    """The proposals' page: one chain of a random walk for three step sizes, and its autocorrelation."""
+    target = Target(lambda x: -0.5 * x[:, 0] ** 2, {"x": ()}, vectorised=True)
+    figure, axes = plt.subplots(2, 3, figsize=(9.0, 4.0), sharey="row", layout="constrained")
+    del figure
+    for (above, below), (title, scale) in zip(axes.T, (("too narrow", 0.1), ("right", 2.4), ("too wide", 50.0))):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cr.errors.ConvergenceWarning)  # two of the three deserve their warning
+            kernel = RandomWalk(scale=scale, adapt=None)
+            run = sample(target, kernel, draws=2000, warmup=0, rng=0, initial=[3.0], progress=False)
+        above.plot(run.values["x"][0, :500], color=c["blue"], lw=0.8)
+        above.set(title=f"{title}: {run.sample_stats['accepted'].mean():.0%} accepted", xlabel="draw", ylim=(-4, 4))
+        lags = autocorrelation(run.values["x"], 50).mean(axis=0)
+        below.axhline(0.0, color=c["faint"], lw=0.8)
+        below.bar(range(len(lags)), lags, width=0.6, color=c["orange"])
+        below.set(xlabel="draws apart", ylim=(-0.1, 1.05))
+    axes[0, 0].set_ylabel("x")
+    axes[1, 0].set_ylabel("autocorrelation")
+
+
 FIGURES: dict[str, Callable[[dict[str, str]], None]] = {
     "belief": belief,
     "curve-fitting": curve_fitting,
@@ -224,6 +247,7 @@ FIGURES: dict[str, Callable[[dict[str, str]], None]] = {
     "actions": actions,
     "boundaries": boundaries,
     "averaging": averaging,
+    "proposals": proposals,
 }
 
 

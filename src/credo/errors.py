@@ -31,7 +31,6 @@ __all__ = [
     "ConvergenceWarning",
     "ModelWarning",
     "shown",
-    "warn",
 ]
 
 # Packages whose frames lie between a user's line and a warning: Credo itself, scikit-learn's wrappers and pools.

@@ -125,16 +125,61 @@ def test_a_schema_file_goes_round(credo, folder, tmp_path) -> None:
     assert {"name": "rooms", "type": "category", "missing": 0} in document["columns"]
 
 
-def test_numbers_can_be_classes(credo, tmp_path) -> None:
+def test_numbers_can_be_classes_and_classes_numbers(credo, tmp_path) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=120)
     y = np.where(x + rng.normal(size=120) > 0, 2, 1)
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "".join(f"{a:.4f},{b}\n" for a, b in zip(x, y)))
-    as_numbers = credo("fit", path, "--target", "y", "-o", tmp_path / "a.credo", "--json")
-    assert "two values only" in as_numbers.err
-    as_classes = credo("fit", path, "--target", "y", "-o", tmp_path / "b.credo", "--json", "--task", "classification")
-    assert as_classes.json["classes"] == ["1", "2"]
+
+    def fit(*how: str):
+        return credo("fit", path, "-t", "y", "-o", tmp_path / "a.credo", "--json", "--no-report", *how).json
+
+    told, asked = fit(), fit("--task", "classification")
+    assert told["classes"] == asked["classes"] == [1, 2]
+    assert any("2 distinct values" in said and "--task regression" in said for said in told["decisions"])
+    for how in (("--task", "regression"), ("--type", "y=number"), ("--type", "y=count")):
+        assert fit(*how)["task"] == "regression"
+
+
+def test_the_time_of_a_candidate_can_be_stated(credo, folder, tmp_path) -> None:
+    def fit(limit: object):
+        return credo(
+            "compare", folder / "loans.csv", "-t", "repaid", "--time-limit", limit, *(() if limit == 0 else ("--json",))
+        )
+
+    assert set(fit(1e-5).json["skipped"]) == {"squares", "interactions"}
+    assert fit(1e9).json["skipped"] == {}
+    assert fit(0).code == 2
+    said = credo("compare", folder / "loans.csv", "-t", "repaid", "--time-limit", 1e-5).out
+    assert "with a larger --time-limit" in said
+
+
+def test_candidates_that_are_the_same_are_tried_once(credo, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{a},{a * a + b}\n" for a, b in zip(x, rng.normal(size=60))))
+    done = credo("fit", path, "-t", "y", "-o", tmp_path / "m.credo", "--no-report")
+    assert "interactions: the same model as squares on these columns" in done.out
+    assert len([line for line in done.out.splitlines() if "interactions" in line]) == 1
+
+
+def test_intervals_below_what_can_be_are_told(credo, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 3, 400)
+    path, model = tmp_path / "t.csv", tmp_path / "m.credo"
+    path.write_text("x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(x, rng.poisson(np.exp(x)))))
+    fit = credo("fit", path, "-t", "y", "-o", model, "--json", "--no-report")
+    assert "'y' is never below 0 in 400 rows" in fit.err
+    assert any("never below 0" in said for said in fit.json["decisions"])
+    told = credo("fit", path, "-t", "y", "-o", model, "--no-report")
+    assert "never below 0" in told.err
+    assert "never below 0" not in told.out
+    assert "never below 0" in credo("show", model).out
+    predict = credo("predict", model, path, "--json")
+    below = sum(row["lower"] < 0 for row in predict.json["predictions"])
+    assert f"{below} of 400 intervals reach below 0" in predict.err
 
 
 def test_large_files_are_compared_on_a_stated_sample(credo, tmp_path, monkeypatch) -> None:

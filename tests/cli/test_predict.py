@@ -73,6 +73,20 @@ def test_classes_have_probabilities_under_their_labels(credo, folder, loans) -> 
         assert row["p(no)"] + row["p(yes)"] == pytest.approx(1.0)
 
 
+def test_an_interval_of_classes_is_a_set(credo, folder, loans, tmp_path) -> None:
+    new, out = folder / "new_loans.csv", tmp_path / "p.csv"
+    for mass in (0.5, 0.9, 0.9999):
+        rows = credo("predict", loans, new, "--interval", mass, "--json").json["predictions"]
+        assert credo("predict", loans, new, "--interval", mass, "-o", out, "-q").code == 0
+        written = [line.split(",")[1] for line in out.read_text().splitlines()[1:]]
+        for row, text in zip(rows, written, strict=True):
+            held = sum(row[f"p({label})"] for label in row["set"])
+            # The fewest: without its least likely member it falls short.
+            assert held >= mass > held - min(row[f"p({label})"] for label in row["set"])
+            assert row["prediction"] in row["set"]
+            assert text == "|".join(row["set"])
+
+
 def test_a_table_of_costs_decides(credo, folder, loans) -> None:
     rows = credo("predict", loans, folder / "new_loans.csv", "--costs", folder / "costs.csv", "--json").json[
         "predictions"
@@ -130,7 +144,9 @@ def test_a_terminal_gets_a_table(credo, folder, houses, loans, monkeypatch) -> N
     done = credo("predict", houses, folder / "new_houses.csv", "--interval", 0.8)
     assert "80 % interval" in done.out
     assert "and 1 row more" in done.out
-    assert "p(yes)" in credo("predict", loans, folder / "new_loans.csv").out
+    shown = credo("predict", loans, folder / "new_loans.csv", "--interval", 0.8).out
+    assert "p(yes)" in shown
+    assert "80 % set" in shown
 
 
 def test_costs_of_classes_named_by_numbers(credo, tmp_path) -> None:
@@ -152,3 +168,21 @@ def test_costs_of_classes_named_by_numbers(credo, tmp_path) -> None:
     (tmp_path / "costs.csv").write_text("action,0,1\ngrant,5,0\nrefuse,0,1\n")
     done = credo("predict", tmp_path / "m.credo", tmp_path / "t.csv", "--costs", tmp_path / "costs.csv", "--json")
     assert {row["action"] for row in done.json["predictions"]} <= {"grant", "refuse"}
+
+
+@pytest.mark.parametrize(("no", "yes"), [(1, 2), ("FALSE", "TRUE"), ("01", "02")])
+def test_labels_that_are_no_words(credo, tmp_path, no, yes) -> None:
+    rows = "".join(f"{i % 7},{yes if i % 7 > 2 else no}\n" for i in range(70))
+    (tmp_path / "t.csv").write_text(f"x,y\n{rows}")
+    (tmp_path / "costs.csv").write_text(f"action,{no},{yes}\ngrant,5,0\nrefuse,0,1\n")
+    model, data = tmp_path / "m.credo", tmp_path / "t.csv"
+    assert credo("fit", data, "-t", "y", "-o", model, "-q", "--no-report").code == 0
+    labels = {"FALSE": [False, True], "01": ["01", "02"]}.get(no, [1, 2])
+    rows = credo("predict", model, data, "--reject", 0.3, "--json").json["predictions"]
+    assert {row["prediction"] for row in rows} == set(labels)
+    assert all(f"p({str(label).lower()})" in rows[0] for label in labels)
+    assert {row["action"] for row in rows} <= {REJECTED, *(str(label).lower() for label in labels)}
+    done = credo("predict", model, data, "--costs", tmp_path / "costs.csv", "--json")
+    assert {row["action"] for row in done.json["predictions"]} == {"grant", "refuse"}
+    for suffix in ("parquet", "csv", "jsonl"):
+        assert credo("predict", model, data, "--reject", 0.3, "-o", tmp_path / f"p.{suffix}").code == 0

@@ -8,6 +8,7 @@ import numpy as np
 
 import credo as cr
 from credo import diagnostics, plots
+from credo.diagnostics.sbc import Calibration, rank_calibration
 from credo.inference.draws import Draws
 from credo.inference.result import Result
 from credo.prediction.classes import ClassPredictive
@@ -44,6 +45,12 @@ def draws() -> Draws:
     w = rng.normal(size=(4, 400, 2))
     stats = {"energy": np.square(w).sum(axis=-1) + rng.gamma(2.0, size=(4, 400)), "divergent": w[..., 0] > 2.8}
     return Draws({"w": w}, Result("converged", "nuts"), stats)
+
+
+def calibration() -> Calibration:
+    rng = np.random.default_rng(3)
+    ranks = {"w": rng.integers(0, 20, 300), "narrow": np.where(rng.random(300) < 0.3, 0, rng.integers(0, 20, 300))}
+    return rank_calibration(ranks, 19, 0.01, rng)
 
 
 @functools.cache
@@ -89,4 +96,5 @@ def figures() -> dict[str, plots.Figure]:
         "lags": plots.chain_lags(chains, "w", 0),
         "energy": plots.energy(chains),
         "pair": plots.pair(chains, ("w", 0), ("w", 1)),
+        "calibration": plots.calibration(calibration()),
     }

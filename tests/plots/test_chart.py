@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from credo.numerics.readable import aligned, number, percent, share, shortened, typeset
 from credo.plots.chart import axis, categories, logarithmic, spread_out
-from credo.plots.numbers import aligned, number, percent, share, shortened, typeset
 
 finite = st.floats(-1e12, 1e12, allow_subnormal=False)
 

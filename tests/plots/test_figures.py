@@ -10,6 +10,7 @@ import pytest
 
 import credo as cr
 from credo import diagnostics, plots
+from credo.diagnostics.sbc import rank_calibration
 from credo.errors import DataError, ParameterError, UnavailableError
 from credo.plots.chart import Band, Bars, Dots, Line, Segments, Text
 from credo.prediction.classes import ClassPredictive
@@ -164,6 +165,33 @@ def test_chains() -> None:
     with pytest.raises(ParameterError, match="one of w"):
         plots.trace(draws(), "v")
     assert plots.pair(draws(), ("w", 0), ("w", 1)).divergent.any()
+
+
+def test_calibration_says_what_is_wrong() -> None:
+    """Ranks of draws that are too narrow, too wide, too high, too low, and right; alarm 1e-6 each."""
+    rng = np.random.default_rng(0)
+    found = {}
+    for name, scale, shift in (
+        ("narrow", 0.5, 0.0), ("wide", 2.0, 0.0), ("high", 1.0, 0.7), ("low", 1.0, -0.7), ("right", 1.0, 0.0),
+    ):  # fmt: skip
+        truth, draws = rng.normal(size=(400, 1)), shift + scale * rng.normal(size=(400, 19))
+        found[name] = (draws < truth).sum(axis=1)
+    figure = plots.calibration(rank_calibration(found, 19, 1e-6, rng))
+    assert figure.wrong == {"narrow": "ends", "wide": "middle", "high": "low", "low": "high"}
+    assert figure.chart().description == (
+        "Ranks of 5 quantities in 400 simulations: 4 outside the band. On the whole the posterior puts high too high; "
+        "puts low too low; is too narrow about narrow; is too wide about wide."
+    )
+    names = [mark for mark in figure.chart().marks if isinstance(mark, Text)]
+    assert [mark.text for mark in names] == ["narrow", "wide", "high", "low"]
+    # Two that stray furthest at one place are named apart.
+    assert np.min(np.diff(np.sort([mark.x for mark in names]))) > 0.1
+    many = {f"w[{i}]": found["narrow"] for i in range(9)}
+    chart = plots.calibration(rank_calibration(many, 19, 1e-6, rng)).chart()
+    assert not any(isinstance(mark, Text) for mark in chart.marks)  # no room: the description has them
+    uneven = {"a": found["right"], "b": found["right"][:100]}
+    with pytest.raises(DataError, match="as many simulations"):
+        plots.calibration(rank_calibration(uneven, 19, 0.01, rng))
 
 
 @pytest.mark.parametrize(

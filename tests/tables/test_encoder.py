@@ -132,7 +132,8 @@ def test_times_of_day():
     ("cells", "classes", "codes"),
     [
         ("yes no yes", ("no", "yes"), [1, 0, 1]),
-        ("1 0 1", ("0", "1"), [1, 0, 1]),
+        ("1 0 1", (0, 1), [1, 0, 1]),
+        ("true false true", (False, True), [1, 0, 1]),
         ("b a b", ("a", "b"), [1, 0, 1]),
         ("low high low", ("low", "high"), [0, 1, 0]),
         ("1.5 2.5 3.5", (), [1.5, 2.5, 3.5]),

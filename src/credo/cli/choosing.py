@@ -9,16 +9,17 @@ from typing import Any
 
 from credo.cli.options import Reading
 from credo.cli.terminal import Terminal
-from credo.errors import CredoWarning, ParameterError
+from credo.errors import CredoWarning, ParameterError, warn
 
-__all__ = ["prepared", "compared", "fitted"]
+__all__ = ["prepared", "checked_limit", "compared", "fitted", "report_sample"]
 
 # Rows on which candidates are compared: their scores then differ by what matters, and all are done in ten seconds.
 SAMPLE_ROWS = 10_000
 # Fewer are taken when the plain model of many columns would be too slow on so many, down to these.
 LEAST_ROWS = 2_500
-# What a candidate may take on all rows, if it is chosen.
-FIT_SECONDS = 120.0
+# What a candidate may take on all rows, if it is chosen, in units of its limit in the comparison: two minutes beside
+# four seconds.
+FIT_TIMES = 30.0
 
 
 def prepared(data: str, target: str, reading: Reading, terminal: Terminal, task: str | None, **roles: Any) -> Any:
@@ -31,12 +32,13 @@ def prepared(data: str, target: str, reading: Reading, terminal: Terminal, task:
         return TableTask.prepare(reading.open(data), target, task=task, **roles)
 
 
-def compared(job: Any, terminal: Terminal, seed: int) -> tuple[Any, bool, list[str]]:
-    """(the `Comparison`, whether it saw all rows, what to say of the rows)."""
+def compared(job: Any, terminal: Terminal, seed: int, seconds: float) -> tuple[Any, bool, list[str]]:
+    """(the `Comparison`, whether it saw all rows, what to say of the rows); `seconds` are what one
+    candidate may take."""
     from credo.selection import compare
 
     with terminal.step(f"Encoding {job.table.name}"):
-        sample = job.sample(_sample_rows(job), seed)
+        sample = job.sample(_sample_rows(job, seconds), seed)
     notes = []
     if not sample.complete:
         notes.append(
@@ -44,30 +46,44 @@ def compared(job: Any, terminal: Terminal, seed: int) -> tuple[Any, bool, list[s
         )
     with terminal.step("Comparing models"), warnings.catch_warnings(record=True) as caught:
         comparison = compare(
-            _candidates(job, len(sample)), sample.X, sample.y, groups=sample.groups, time=sample.time, random_state=seed
+            _candidates(job, len(sample), seconds),
+            sample.X,
+            sample.y,
+            groups=sample.groups,
+            time=sample.time,
+            random_state=seed,
         )
     for warning in caught:
-        warnings.warn(_as_typed(str(warning.message), job.encoder.feature_names), warning.category, stacklevel=2)
+        warn(_as_typed(str(warning.message), job.encoder.feature_names), warning.category)
     return comparison, sample.complete, notes
 
 
-def report_sample(job: Any, seed: int) -> Any:
+def checked_limit(limit: float | None) -> float:
+    """The time that one candidate may take, in seconds."""
+    from credo.selection.registry import SECONDS
+
+    if limit is not None and not limit > 0.0:
+        raise ParameterError("", "--time-limit", "> 0", limit)
+    return SECONDS if limit is None else limit
+
+
+def report_sample(job: Any, seed: int, seconds: float) -> Any:
     """The rows that a report is made from: those that the candidates were compared on."""
     with warnings.catch_warnings():  # said already when they were compared
         warnings.simplefilter("ignore", CredoWarning)
-        return job.sample(_sample_rows(job), seed)
+        return job.sample(_sample_rows(job, seconds), seed)
 
 
-def _candidates(job: Any, rows: int) -> Any:
+def _candidates(job: Any, rows: int, seconds: float) -> Any:
     """Candidates that can be compared on `rows` rows and fitted to all of them; the plain model whatever it takes."""
     from credo.selection import candidates
 
     features = job.encoder.n_features
     everything = candidates(job.task, features)
-    models = candidates(job.task, features, rows)
+    models = candidates(job.task, features, rows, seconds=seconds)
     obstacles = dict(models.skipped)
     for name, why in candidates(
-        job.task, features, job.rows_read, seconds=FIT_SECONDS, memory=float("inf")
+        job.task, features, job.rows_read, seconds=FIT_TIMES * seconds, memory=float("inf")
     ).skipped.items():
         obstacles.setdefault(name, why)
     obstacles.pop(plain_model(job.task), None)
@@ -75,14 +91,13 @@ def _candidates(job: Any, rows: int) -> Any:
     return type(models)(kept, {name: everything.ranks[name] for name in kept}, obstacles)
 
 
-def _sample_rows(job: Any) -> int:
+def _sample_rows(job: Any, seconds: float) -> int:
     """Rows to compare on: as many as the plain model takes in the time for one candidate."""
     from credo.selection import candidates
 
     rows = min(SAMPLE_ROWS, job.rows_read)
-    while (
-        rows // 2 >= LEAST_ROWS and plain_model(job.task) in candidates(job.task, job.encoder.n_features, rows).skipped
-    ):
+    features, plain = job.encoder.n_features, plain_model(job.task)
+    while rows // 2 >= LEAST_ROWS and plain in candidates(job.task, features, rows, seconds=seconds).skipped:
         rows //= 2
     return rows
 
@@ -92,12 +107,12 @@ def plain_model(task: str) -> str:
     return "linear" if task == "regression" else "logistic"
 
 
-def fitted(job: Any, terminal: Terminal, *, average: bool, seed: int) -> tuple[Any, list[Any]]:
+def fitted(job: Any, terminal: Terminal, *, average: bool, seed: int, seconds: float) -> tuple[Any, list[Any]]:
     """(the `TableModel`, its comparison in lines and tables)."""
     from credo.cli.text import comparison_table
     from credo.selection import average as averaged
 
-    comparison, complete, notes = compared(job, terminal, seed)
+    comparison, complete, notes = compared(job, terminal, seed, seconds)
     record = comparison_record(comparison)
     with terminal.step("Fitting"):
         estimator, name = (

@@ -11,6 +11,7 @@ from credo.cli.options import (
     DataArgument,
     DropOption,
     GroupOption,
+    LimitOption,
     Reading,
     Seed,
     TargetOption,
@@ -36,18 +37,20 @@ def compare(
     drop: DropOption = None,
     group: GroupOption = None,
     time: TimeOption = None,
+    time_limit: LimitOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="REPORT", help="Write the comparison as an HTML page.")
     ] = None,
     seed: Seed = 0,
 ) -> None:
     """Compare models on rows they have not seen: log scores, their differences, and what these are sure to."""
-    from credo.cli.choosing import compared, comparison_record, prepared
+    from credo.cli.choosing import checked_limit, compared, comparison_record, prepared
     from credo.cli.rows import check_writable
     from credo.cli.text import bullets, comparison_table
 
+    seconds = checked_limit(time_limit)
     job = prepared(data, target, reading, terminal, task=task, drop=tuple(drop or ()), group=group, time=time)
-    comparison, complete, notes = compared(job, terminal, seed)
+    comparison, complete, notes = compared(job, terminal, seed, seconds)
     record = comparison_record(comparison)
     about = {
         "data": job.table.name,

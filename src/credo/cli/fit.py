@@ -11,6 +11,7 @@ from credo.cli.options import (
     DataArgument,
     DropOption,
     GroupOption,
+    LimitOption,
     Reading,
     ReportOption,
     Seed,
@@ -46,18 +47,20 @@ def fit(
     drop: DropOption = None,
     group: GroupOption = None,
     time: TimeOption = None,
+    time_limit: LimitOption = None,
     report: ReportOption = True,
     seed: Seed = 0,
 ) -> None:
     """Fit models to a table, keep the best, say what it believes, and write it to a file, with a report beside it."""
-    from credo.cli.choosing import fitted, prepared, report_sample
+    from credo.cli.choosing import checked_limit, fitted, prepared, report_sample
     from credo.cli.model import belief, outlook
     from credo.cli.text import bullets
     from credo.saving import save
 
+    seconds = checked_limit(time_limit)
     path = checked_output(output or default_output(data), data)
     job = prepared(data, target, reading, terminal, task=task, drop=tuple(drop or ()), group=group, time=time)
-    model, comparison = fitted(job, terminal, average=average, seed=seed)
+    model, comparison = fitted(job, terminal, average=average, seed=seed, seconds=seconds)
     with terminal.step(f"Writing {path}"):
         save(model, path, about={"target": model.target, "task": model.task, "rows": model.provenance.rows})
     page = path.with_suffix(".html") if report else None
@@ -66,7 +69,7 @@ def fit(
         from credo.reports import write_html
 
         with terminal.step(f"Writing {page}"):
-            write_html(reported(model, report_sample(job, seed), warnings=terminal.warned), page)
+            write_html(reported(model, report_sample(job, seed, seconds), warnings=terminal.warned), page)
     summary = model.summary()
     # What was warned of need not be noted again.
     noted = [each for each in summary["warnings"] if not any(each in said for said in terminal.warned)]
@@ -79,7 +82,8 @@ def fit(
         }
     )
     summary["warnings"] = noted
-    terminal.say(headline(job, model), *bullets(model.decisions))
+    said = [each for each in model.decisions if each not in terminal.warned]
+    terminal.say(headline(job, model), *bullets(said))
     terminal.say(*comparison, *belief(model, summary, most=20))
     terminal.say(f"Wrote {path}{'' if page is None else f' and its report {page}'}.", *outlook(model, path))
 
@@ -107,7 +111,7 @@ def checked_output(path: Path, data: str) -> Path:
 
 
 def headline(job: Any, model: Any) -> str:
-    from credo.cli.text import count
+    from credo.numerics.readable import count
 
     return (
         f"{job.table.name}: {count(job.rows_read, 'row')}, {count(len(job.table.columns), 'column')}; "

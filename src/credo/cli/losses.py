@@ -93,28 +93,32 @@ def _parameters(text: str, rest: str, names: tuple[str, ...], example: str) -> d
     return values
 
 
-def costs_of(path: str, labels: tuple[str, ...]) -> Any:
+def costs_of(path: str, labels: tuple[Any, ...]) -> Any:
     """The cost matrix in a file: a row an action (named in the first column), a column a class.
 
     Raises
     ------
     DataError : a class without a column, or cells that are no numbers.
     """
+    from credo.cli.text import label_text
     from credo.decisions.losses import CostMatrix
     from credo.tables import open_table
 
     table = open_table(path, header_rows=1)  # classes named 0 and 1 look like data
-    first = table.columns[0]
-    absent = [label for label in labels if label not in table.columns[1:]]
+    first, named = table.columns[0], table.columns[1:]
+    # true and false may be written in any case
+    written = {name.lower() if name.lower() in ("true", "false") else name: name for name in named}
+    absent = [label for label in labels if label_text(label) not in named and label_text(label) not in written]
     if absent:
         raise DataError(
-            f"{path} has no column for the class {absent[0]!r}; it has {', '.join(map(repr, table.columns[1:]))}.",
-            columns=absent,
+            f"{path} has no column for the class {absent[0]!r}; it has {', '.join(map(repr, named))}.",
+            columns=[label_text(label) for label in absent],
             value=absent[0],
             remedy="A row is an action, named in the first column; a column is a class; cells are costs.",
         )
-    types = {first: "category", **dict.fromkeys(labels, "number")}
+    columns = [name if (name := label_text(label)) in named else written[name] for label in labels]
+    types = {first: "category", **dict.fromkeys(columns, "number")}
     frame = table.with_schema(table.schema.with_types(types)).read()
-    if (empty := [label for label in labels if frame[label].null_count()]) or frame[first].null_count():
+    if (empty := [name for name in columns if frame[name].null_count()]) or frame[first].null_count():
         raise DataError(f"{path} has empty cells in column {(empty or [first])[0]!r}.", columns=empty or [first])
-    return CostMatrix(frame.select(labels).to_numpy(), actions=frame[first].to_list(), states=list(labels))
+    return CostMatrix(frame.select(columns).to_numpy(), actions=frame[first].to_list(), states=list(labels))

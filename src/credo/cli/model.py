@@ -36,7 +36,8 @@ def load_model(path: str) -> Any:
 
 def origin(model: Any) -> list[str]:
     """What the model predicts from what, and where it comes from."""
-    from credo.cli.text import bullets, count
+    from credo.cli.text import bullets
+    from credo.numerics.readable import count
 
     from_ = model.provenance
     what = f"{len(model.labels)} classes" if model.labels else "a number"
@@ -50,7 +51,8 @@ def origin(model: Any) -> list[str]:
 
 def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
     """Coefficients, noise, certificate, in lines and tables. `most` rows at most."""
-    from credo.cli.text import belief_table, number
+    from credo.cli.text import belief_table
+    from credo.numerics.readable import number
 
     lines: list[Any] = [f"What it believes (model {model.name!r}, inference {summary['inference']}):"]
     if model.weights:

@@ -17,8 +17,8 @@ from credo.errors import ParameterError
 
 __all__ = [
     "Reading", "with_reading", "with_terminal", "checked_mass",
-    "DataArgument", "TargetOption", "TaskOption", "DropOption", "GroupOption", "TimeOption", "ReportOption",
-    "Seed",
+    "DataArgument", "TargetOption", "TaskOption", "DropOption", "GroupOption", "TimeOption", "LimitOption",
+    "ReportOption", "Seed",
 ]  # fmt: skip
 
 DataArgument = Annotated[
@@ -38,6 +38,10 @@ GroupOption = Annotated[
 ]
 TimeOption = Annotated[
     str | None, typer.Option("--time", metavar="COLUMN", help="Orders the rows: the past predicts the future.")
+]
+LimitOption = Annotated[
+    float | None,
+    typer.Option("--time-limit", metavar="SECONDS", help="Estimated time that one candidate may take; by default 4."),
 ]
 ReportOption = Annotated[
     bool, typer.Option("--report/--no-report", help="Whether to write an HTML report beside the model.")

@@ -11,6 +11,7 @@ import typer
 
 from credo.cli.options import DataArgument, Reading, Seed, checked_mass, with_reading, with_terminal
 from credo.cli.terminal import Terminal
+from credo.errors import ModelWarning, warn
 
 __all__ = ["predict"]
 
@@ -27,7 +28,8 @@ def predict(
     reading: Reading,
     terminal: Terminal,
     interval: Annotated[
-        float, typer.Option("--interval", metavar="MASS", help="Probability that an interval of a number holds.")
+        float,
+        typer.Option("--interval", metavar="MASS", help="Probability that an interval, or a set of classes, holds."),
     ] = 0.9,
     output: Annotated[
         Path | None,
@@ -92,12 +94,22 @@ def predict(
 def _frames(model: Any, table: Any, keep: tuple[str, ...], interval: float, loss: Any) -> Iterator[Any]:
     from credo.cli.rows import prediction_frame
 
-    return model.map(lambda kept, predictive: prediction_frame(kept, predictive, interval, loss), table, keep)
+    low, rows, beyond = model.encoder.target.low, 0, 0
+    for frame in model.map(lambda kept, predictive: prediction_frame(kept, predictive, interval, loss), table, keep):
+        if low is not None and low >= 0.0:
+            rows, beyond = rows + frame.height, beyond + int((frame["lower"] < 0.0).sum())
+        yield frame
+    if beyond:
+        warn(
+            f"{beyond:,} of {rows:,} intervals reach below 0, where {model.target!r} never was in the rows of the fit: "
+            "read those ends as 0, or fit the logarithm if the target is positive.",
+            ModelWarning,
+        )
 
 
 def _show(model: Any, frames: Iterator[Any], interval: float, data: str, path: str, terminal: Terminal) -> None:
     """The first rows as a table."""
-    from credo.cli.text import count
+    from credo.numerics.readable import count
 
     head, rows = None, 0
     with terminal.step(f"Predicting {data}"):
@@ -112,16 +124,31 @@ def _show(model: Any, frames: Iterator[Any], interval: float, data: str, path: s
 
 
 def _table(head: Any, interval: float, classes: bool) -> Any:
-    from credo.cli.text import aligned, grid, number, percent
+    from credo.cli.text import grid
+    from credo.numerics.readable import aligned, percent
 
     names = [name for name in head.columns if name not in ("lower", "upper", "aleatoric", "epistemic")]
-    if not classes:
-        names.insert(names.index("sd") + 1, f"{percent(interval)} interval")
+    region = f"{percent(interval)} {'set' if classes else 'interval'}"
+    if classes:
+        names[names.index("set")] = region
+    else:
+        names.insert(names.index("sd") + 1, region)
     rows = []
     for i, record in enumerate(head.to_dicts()):
-        cells = {name: value if isinstance(value, str) else number(value) for name, value in record.items()}
-        if not classes:
+        cells = {name: _cell(value) for name, value in record.items()}
+        if classes:
+            cells[region] = cells["set"]
+        else:
             mean, sd, low, high = aligned([record[k] for k in ("mean", "sd", "lower", "upper")], record["sd"])
-            cells |= {"mean": mean, "sd": sd, f"{percent(interval)} interval": f"{low} … {high}"}
+            cells |= {"mean": mean, "sd": sd, region: f"{low} … {high}"}
         rows.append([str(i + 1), *(cells[name] for name in names)])
     return grid(["row", *names], rows)
+
+
+def _cell(value: Any) -> str:
+    from credo.cli.text import label_text
+    from credo.numerics.readable import number
+
+    if isinstance(value, list):
+        return " ".join(map(label_text, value))
+    return label_text(value) if isinstance(value, (str, bool)) else number(value)

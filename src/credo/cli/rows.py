@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from credo.cli.text import label_text
 from credo.errors import ParameterError, UnavailableError
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ _SPOOL = 1 << 26
 def prediction_frame(kept: Any, predictive: Any, interval: float, loss: Any) -> pl.DataFrame:
     """Columns of the predicted rows.
 
-    Numbers: mean, sd, lower, upper, aleatoric, epistemic (variances). Classes: prediction, p(CLASS) for each, aleatoric
-    and epistemic (nats). With a loss: action and expected_loss.
+    Numbers: mean, sd, lower, upper, aleatoric, epistemic (variances). Classes: prediction, set (the fewest classes that
+    hold `interval`), p(CLASS) for each, aleatoric and epistemic (nats). With a loss: action and expected_loss.
     """
     import polars as pl
 
@@ -34,7 +35,8 @@ def prediction_frame(kept: Any, predictive: Any, interval: float, loss: Any) -> 
     if predictive.kind == "class":
         columns["prediction"] = predictive.mode.tolist()
         labels = predictive.classes.tolist()
-        columns.update({f"p({label})": predictive.probabilities[:, k] for k, label in enumerate(labels)})
+        columns["set"] = _prediction_sets(predictive, interval)
+        columns.update({f"p({label_text(name)})": predictive.probabilities[:, k] for k, name in enumerate(labels)})
     else:
         columns["mean"], columns["sd"] = predictive.mean, predictive.sd
         columns["lower"], columns["upper"] = predictive.interval(interval)
@@ -47,8 +49,29 @@ def prediction_frame(kept: Any, predictive: Any, interval: float, loss: Any) -> 
         from credo.decisions import evaluate
 
         decision = evaluate(predictive, loss)
-        columns["action"], columns["expected_loss"] = decision.actions.tolist(), decision.expected_loss
+        actions = decision.actions.tolist()
+        # "(reject)" beside labels that are numbers: text in every row, so that the column has one type.
+        columns["action"] = list(map(label_text, actions)) if hasattr(loss, "label") else actions
+        columns["expected_loss"] = decision.expected_loss
     return pl.DataFrame(columns, strict=False)
+
+
+def _prediction_sets(predictive: Any, mass: float) -> list[list[Any]]:
+    """For every row the fewest classes that together hold `mass`, in class order."""
+    import numpy as np
+
+    # There are few different sets, however many rows.
+    kinds, kind = np.unique(predictive.prediction_set(mass), axis=0, return_inverse=True)
+    sets = [predictive.classes[members].tolist() for members in kinds]
+    return [sets[k] for k in kind.ravel()]
+
+
+def _joined(frame: pl.DataFrame) -> pl.DataFrame:
+    """Sets as `a|b`, for files whose cells hold no lists."""
+    import polars as pl
+
+    lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
+    return frame.with_columns(pl.col(name).cast(pl.List(pl.String)).list.join("|") for name in lists)
 
 
 def check_writable(path: Path, inputs: Iterable[str]) -> None:
@@ -108,7 +131,7 @@ def _text(frames: Iterator[pl.DataFrame], file: BinaryIO, suffix: str) -> int:
         if suffix in (".jsonl", ".ndjson"):
             frame.write_ndjson(file)
         else:
-            frame.write_csv(file, include_header=rows == 0, separator="\t" if suffix == ".tsv" else ",")
+            _joined(frame).write_csv(file, include_header=rows == 0, separator="\t" if suffix == ".tsv" else ",")
         rows += frame.height
     return rows
 

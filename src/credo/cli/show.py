@@ -44,7 +44,8 @@ def show(
 
 
 def _show_table(path: str, reading: Reading, write_schema: Path | None, terminal: Terminal) -> None:
-    from credo.cli.text import bullets, count, grid, shortened
+    from credo.cli.text import bullets, grid
+    from credo.numerics.readable import count, shortened
     from credo.saving import atomic_write
     from credo.tables import describe
 

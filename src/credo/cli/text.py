@@ -6,69 +6,18 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from credo.numerics.readable import aligned, percent, share
+
 __all__ = [
-    "number",
-    "aligned",
     "grid",
     "bullets",
+    "label_text",
     "belief_table",
     "comparison_table",
-    "shortened",
-    "count",
-    "share",
-    "percent",
 ]
 
 # Rows of a table that a screen holds beside the rest.
 MOST_ROWS = 20
-
-
-def count(n: int, one: str, many: str | None = None) -> str:
-    """`3 rows`, `1 row`.
-
-    >>> count(1, "row"), count(12345, "row")
-    ('1 row', '12,345 rows')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def number(value: Any, digits: int = 4) -> str:
-    """Four significant digits, without an exponent where that is readable; `-` for nothing.
-
-    >>> number(1234.567), number(0.00012346), number(1.5e12), number(None), number(0.0)
-    ('1235', '0.0001235', '1.5e+12', '-', '0')
-    """
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "-"
-    value = float(value)
-    if value == 0.0 or not math.isfinite(value):
-        return f"{value:g}"
-    size = math.floor(math.log10(abs(value)))
-    if not -5 <= size <= 7:
-        return f"{value:.{digits}g}"
-    text = f"{value:.{max(0, digits - 1 - size)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def aligned(values: Sequence[float], scale: float) -> list[str]:
-    """Numbers with the decimals that an uncertainty of `scale` leaves meaning to: three digits of it.
-
-    >>> aligned([1234.5678, -0.04321], 0.0123)
-    ['1234.5678', '-0.0432']
-    """
-    if not (math.isfinite(scale) and scale > 0) or not 1e-6 < scale < 1e9:
-        return [number(value) for value in values]
-    decimals = max(0, 2 - math.floor(math.log10(scale)))
-    return [f"{value:.{decimals}f}" for value in values]
-
-
-def share(p: float) -> str:
-    """A probability; never 0 or 1, which data cannot teach.
-
-    >>> share(0.25), share(0.99999), share(0.0)
-    ('0.250', '>0.999', '<0.001')
-    """
-    return "<0.001" if p < 0.001 else ">0.999" if p > 0.999 else f"{p:.3f}"
 
 
 def grid(columns: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1, title: str | None = None) -> Any:
@@ -97,15 +46,13 @@ def bullets(sentences: Sequence[str], most: int = 12) -> list[str]:
     return lines + ([f"  - … and {len(sentences) - most} more"] if len(sentences) > most else [])
 
 
-def percent(mass: float) -> str:
-    """>>> percent(0.9), percent(0.955)
-    ('90 %', '95.5 %')
+def label_text(label: Any) -> str:
+    """A class as files write it.
+
+    >>> label_text(True), label_text(2), label_text("no")
+    ('true', '2', 'no')
     """
-    return f"{100.0 * mass:.6g} %"
-
-
-def shortened(text: str, width: int = 30) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def belief_table(coefficients: Sequence[Any], mass: float, most: int | None = MOST_ROWS) -> tuple[Any, int]:
@@ -156,4 +103,6 @@ def comparison_table(record: dict[str, Any], choosing: bool = True) -> list[Any]
     ]
     for what in ("failed", "skipped"):
         lines += [f"{what.capitalize()}: {name}: {reason}" for name, reason in record[what].items()]
+    if any(" s (limit " in reason for reason in record["skipped"].values()):
+        lines.append("Candidates that would take long are tried with a larger --time-limit.")
     return lines

@@ -169,7 +169,7 @@ class Target:
             return Evaluation(-np.inf, np.zeros(self.dim) if gradient else None)
         if self.vectorised:
             values, gradients = self._functions(x[None], gradient)
-            return Evaluation(_number(values[0]), None if gradients is None else gradients[0])
+            return Evaluation(_number(_one_a_row(values, 1)[0]), None if gradients is None else gradients[0])
         value, slope = self._functions(x, gradient)
         return Evaluation(_number(value), slope)
 
@@ -180,6 +180,7 @@ class Target:
             values = np.array([e.log_density for e in each])
             return values, np.array([e.gradient for e in each]) if gradient else None
         values, gradients = self._functions(x, gradient)
+        values = _one_a_row(values, len(x))
         if self.is_bounded:
             values = np.where(self.outside(x), -np.inf, values)
         return values, gradients
@@ -236,10 +237,20 @@ class Target:
         return evaluation
 
 
+ONE_NUMBER = "one number per position: a scalar, or (n,) for (n, dim) if vectorised"
+
+
 def _number(value: Any) -> float:
     try:
-        return float(value)
-    except TypeError:
-        raise ParameterError(
-            "Target", "log_density", "one number per position: a scalar, or (n,) for (n, dim) if vectorised", value
-        ) from None
+        if not isinstance(value, complex):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise ParameterError("Target", "log_density", ONE_NUMBER, value) from None
+
+
+def _one_a_row(values: Any, n: int) -> np.ndarray:
+    values = np.asarray(values)
+    if values.shape != (n,) or values.dtype.kind not in "fiub":
+        raise ParameterError("Target", "log_density", ONE_NUMBER, values)
+    return values

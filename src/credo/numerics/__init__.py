@@ -9,6 +9,7 @@
 `quadrature`  one-dimensional integrals and moments with an error estimate
 `inversion`   quantiles from a distribution function
 `lattice`     evenly spread points in the unit cube
+`readable`    numbers as people read them: for terminals, reports and plots
 """
 
 from credo.numerics.cholesky import CholeskyFactor, cholesky, cholesky_update, log_determinant, solve_lower

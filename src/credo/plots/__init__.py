@@ -7,7 +7,7 @@ on matplotlib axes (extra `plots`) and reports write as SVG without it.
 `predictions`  predictions along a column; the share of their doubt that more data would remove
 `checks`       calibration, and what models leave
 `choices`      models compared, actions, thresholds, learning curves
-`chains`       MCMC runs
+`chains`       MCMC runs, and simulation-based calibration
 `chart`        charts as data: axes and marks
 `drawing`      charts on matplotlib axes
 `theme`        colours
@@ -15,7 +15,19 @@ on matplotlib axes (extra `plots`) and reports write as SVG without it.
 """
 
 from credo.plots.beliefs import CoefficientForest, PosteriorDensity, forest, posterior_density
-from credo.plots.chains import EnergyFigure, PairFigure, Ranks, Trace, chain_lags, energy, pair, ranks, trace
+from credo.plots.chains import (
+    CalibrationFigure,
+    EnergyFigure,
+    PairFigure,
+    Ranks,
+    Trace,
+    calibration,
+    chain_lags,
+    energy,
+    pair,
+    ranks,
+    trace,
+)
 from credo.plots.chart import Chart, Figure
 from credo.plots.checks import (
     AutocorrelationFigure,
@@ -76,6 +88,7 @@ __all__ = [
     "chain_lags",
     "energy",
     "pair",
+    "calibration",
     "Figure",
     "Chart",
     "CoefficientForest",
@@ -98,4 +111,5 @@ __all__ = [
     "Ranks",
     "EnergyFigure",
     "PairFigure",
+    "CalibrationFigure",
 ]

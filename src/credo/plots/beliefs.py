@@ -10,8 +10,8 @@ import numpy as np
 
 from credo.diagnostics.views import kind, quantiles
 from credo.errors import DataError, ParameterError
+from credo.numerics.readable import count, number, percent, share, shortened, typeset
 from credo.plots.chart import Axis, Band, Chart, Dots, Line, Segments, Text, axis, categories
-from credo.plots.numbers import count, number, percent, share, shortened, typeset
 
 __all__ = ["CoefficientForest", "forest", "PosteriorDensity", "posterior_density"]
 

@@ -1,4 +1,4 @@
-"""Did the chains of an MCMC run agree, and did they move?"""
+"""Did the chains of an MCMC run agree, did they move, and is the inference behind them right?"""
 
 from __future__ import annotations
 
@@ -10,13 +10,26 @@ import numpy as np
 from credo.diagnostics.binomial import binomial_quantile
 from credo.diagnostics.mcmc import autocorrelation as chain_autocorrelation
 from credo.diagnostics.mcmc import bfmi, rhat
+from credo.diagnostics.sbc import Calibration
 from credo.errors import DataError, ParameterError
+from credo.numerics.readable import percent
 from credo.plots.beliefs import smoothed
-from credo.plots.chart import Axis, Band, Chart, Dots, Line, Mark, Text, axis
+from credo.plots.chart import Axis, Band, Chart, Dots, Line, Mark, Segments, Text, axis, spread_out
 from credo.plots.checks import AutocorrelationFigure
-from credo.plots.numbers import percent
 
-__all__ = ["Trace", "trace", "Ranks", "ranks", "chain_lags", "EnergyFigure", "energy", "PairFigure", "pair"]
+__all__ = [
+    "Trace",
+    "trace",
+    "Ranks",
+    "ranks",
+    "chain_lags",
+    "EnergyFigure",
+    "energy",
+    "PairFigure",
+    "pair",
+    "CalibrationFigure",
+    "calibration",
+]
 
 # As many columns as a screen has for the plot; of longer chains a regular sample is drawn.
 MOST_DRAWS = 500
@@ -237,3 +250,96 @@ def pair(draws: Any, first: Any, second: Any) -> PairFigure:
     kept = np.union1d(np.arange(0, x.size, step), np.flatnonzero(divergent))
     names = (_label(*wanted[0]), _label(*wanted[1]))
     return PairFigure(names, x[kept], y[kept], divergent[kept])
+
+
+#: names that find room beside their lines; the description has all
+MOST_NAMES = 5
+#: where the ranks of the truth gather → what that says of the posterior
+WRONG = {
+    "low": "puts {} too high",
+    "high": "puts {} too low",
+    "ends": "is too narrow about {}",
+    "middle": "is too wide about {}",
+}
+
+
+@dataclass(frozen=True)
+class CalibrationFigure:
+    """Ranks of the truth, by quantity: their empirical cdf minus the uniform one, with the band they share.
+
+    points, lower, upper : (m,) of the band ; gaps : label → (m,) ; wrong : label → where its ranks gather
+    """
+
+    points: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    gaps: dict[str, np.ndarray]
+    wrong: dict[str, str]
+    simulations: int
+    alarm: float
+
+    def chart(self) -> Chart:
+        marks: list[Mark] = [
+            Band(self.points, self.lower, self.upper, "muted", 0.2),
+            Segments(np.zeros(1), np.zeros(1), np.ones(1), np.zeros(1), "muted", 1.0, dashed=True),
+        ]
+        marks += [Line(self.points, gap, "primary", 1.2) for label, gap in self.gaps.items() if label not in self.wrong]
+        marks += [Line(self.points, self.gaps[label], "secondary", 2.0) for label in self.wrong]
+        x = axis("rank of the truth among the draws", low=0.0, high=1.0, as_percent=True)
+        shown = (self.lower, self.upper, *self.gaps.values())
+        # Room above and below for the names.
+        y = axis("more (+) or fewer ranks than uniform", *shown, pad=0.12, as_percent=True, n=4)
+        return Chart("Is the inference right on average?", self._said(), x, y, (*marks, *self._names()))
+
+    def _said(self) -> str:
+        many = f"{len(self.gaps)} quantities" if len(self.gaps) > 1 else next(iter(self.gaps))
+        said = f"Ranks of {many} in {self.simulations:,} simulations"
+        if not self.wrong:
+            return f"{said} stay in the band, which a right inference leaves with probability {percent(self.alarm)}."
+        faults = []
+        for where, words in WRONG.items():
+            if labels := [label for label, each in self.wrong.items() if each == where]:
+                faults.append(words.format(", ".join(labels)))
+        return f"{said}: {len(self.wrong)} outside the band. On the whole the posterior {'; '.join(faults)}."
+
+    def _names(self) -> list[Text]:
+        """Those that fail, if few, each beside its line about where it strays furthest, apart from the others."""
+        labels = list(self.wrong) if len(self.wrong) <= MOST_NAMES else []
+        furthest = [float(self.points[np.argmax(np.abs(self.gaps[label]))]) for label in labels]
+        places = np.clip(spread_out(furthest, 0.9 / MOST_NAMES), 0.05, 0.95)
+        heights = [float(np.interp(at, self.points, self.gaps[label])) for label, at in zip(labels, places)]
+        return [
+            Text(float(at), height, label, "secondary", "middle", dy=10.0 if height > 0 else -10.0)
+            for label, at, height in zip(labels, places, heights)
+        ]
+
+
+def calibration(found: Calibration) -> CalibrationFigure:
+    """Draw what `simulation_based_calibration` found: ranks of the truth are uniform if the inference is right.
+
+    A line above zero at the left and below it at the right is a posterior too narrow, the reverse one too wide; a line
+    above zero throughout is a posterior too high.
+
+    References
+    ----------
+    Säilynoja, Bürkner and Vehtari (2022), Statistics and Computing 32:32, figure 5.
+
+    >>> from credo.diagnostics.sbc import rank_calibration
+    >>> ranks = np.random.default_rng(0).integers(0, 20, 300)
+    >>> calibration(rank_calibration({"w": ranks}, 19, 0.01, rng=0)).chart().description
+    'Ranks of w in 300 simulations stay in the band, which a right inference leaves with probability 1 %.'
+    """
+    bands = list(found.envelopes.values())
+    sizes = {band.n for band in bands}
+    if len(sizes) != 1:
+        raise DataError(f"calibration draws quantities of as many simulations each, got {sorted(sizes)}.", value=sizes)
+    first, ends = bands[0], lambda v: np.concatenate([[0.0], v, [0.0]])
+    return CalibrationFigure(
+        np.concatenate([[0.0], first.points, [1.0]]),
+        ends(first.lower - first.points),
+        ends(first.upper - first.points),
+        {label: ends(band.ecdf - band.points) for label, band in found.envelopes.items()},
+        {label: band.departure for label, band in found.envelopes.items() if not band.inside},
+        sizes.pop(),
+        found.alarm,
+    )

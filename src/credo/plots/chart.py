@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from credo.plots.numbers import number, typeset
+from credo.numerics.readable import number, typeset
 
 __all__ = [
     "Chart", "Axis", "Mark", "Line", "Band", "Dots", "Segments", "Bars", "Text", "Figure", "axis", "categories",

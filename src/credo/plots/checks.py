@@ -12,8 +12,8 @@ from credo.diagnostics.brier import Reliability
 from credo.diagnostics.calibration import PIT, Coverage
 from credo.diagnostics.envelope import uniform_envelope
 from credo.errors import DataError
+from credo.numerics.readable import number, percent
 from credo.plots.chart import Band, Chart, Dots, Line, Mark, Segments, axis
-from credo.plots.numbers import number, percent
 
 __all__ = [
     "ReliabilityFigure", "reliability", "PITFigure", "pit", "CoverageFigure", "coverage",

@@ -12,8 +12,8 @@ from credo.decisions.losses import as_loss
 from credo.decisions.rejection import CoverageRisk
 from credo.diagnostics.labels import class_table, label_codes
 from credo.errors import DataError, ParameterError
+from credo.numerics.readable import aligned, number, percent, shortened, typeset
 from credo.plots.chart import Band, Chart, Dots, Line, Mark, Segments, Text, axis, categories, logarithmic, spread_out
-from credo.plots.numbers import aligned, number, percent, shortened, typeset
 
 __all__ = [
     "ComparisonFigure", "comparison", "ExpectedLossFigure", "expected_loss", "NetBenefit", "net_benefit",

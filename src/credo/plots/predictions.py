@@ -10,8 +10,8 @@ from scipy.special import ndtri
 
 from credo.diagnostics.views import kind
 from credo.errors import DataError, ParameterError
+from credo.numerics.readable import number, percent, shortened
 from credo.plots.chart import Band, Bars, Chart, Dots, Line, Mark, Segments, Text, axis, categories, spread_out
-from credo.plots.numbers import number, percent, shortened
 
 __all__ = [
     "PredictiveBand",

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from credo.models.tabular import RowSample, TableModel
+from credo.numerics.readable import count, number
 from credo.plots.choices import ComparisonFigure, comparison
-from credo.plots.numbers import count, number
 from credo.reports.belief import Belief, belief
 from credo.reports.calibration import Calibration, calibration
 from credo.reports.decision import ExampleDecision, example_decision

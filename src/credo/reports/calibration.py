@@ -12,9 +12,9 @@ from credo.diagnostics.brier import reliability as reliability_of
 from credo.diagnostics.calibration import coverage, pit
 from credo.diagnostics.scores import log_score
 from credo.distributions.uniform import Uniform
+from credo.numerics.readable import number, percent
 from credo.plots.chart import Figure
 from credo.plots.checks import CoverageFigure, PITFigure, ReliabilityFigure
-from credo.plots.numbers import number, percent
 from credo.prediction.classes import ClassPredictive
 from credo.reports.rows import HeldOut
 

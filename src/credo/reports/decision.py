@@ -9,9 +9,9 @@ import numpy as np
 from credo.decisions import coverage_risk, decide
 from credo.decisions.losses import Linear, ZeroOne
 from credo.errors import CredoError
+from credo.numerics.readable import aligned
 from credo.plots.chart import Figure
 from credo.plots.choices import expected_loss, net_benefit, rejection
-from credo.plots.numbers import aligned
 from credo.reports.rows import HeldOut, Rows
 
 __all__ = ["ExampleDecision", "example_decision"]

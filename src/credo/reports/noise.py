@@ -8,9 +8,9 @@ import numpy as np
 
 from credo.diagnostics.residuals import Check, ResidualChecks, check_residuals
 from credo.errors import CredoError
+from credo.numerics.readable import percent
 from credo.plots.chart import Figure
 from credo.plots.checks import autocorrelation, normal_quantiles, residuals
-from credo.plots.numbers import percent
 from credo.reports.belief import design_of
 from credo.reports.rows import Rows
 

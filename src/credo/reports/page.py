@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from credo.numerics.readable import aligned, count, number, percent, share, typeset
 from credo.plots.chart import Figure
-from credo.plots.numbers import aligned, count, number, percent, share, typeset
 from credo.reports.belief import Belief
 from credo.reports.build import Choice, Report
 from credo.reports.calibration import Calibration

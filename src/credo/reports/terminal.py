@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from credo.plots.numbers import aligned, count, number, percent, share, shortened
+from credo.numerics.readable import aligned, count, number, percent, share, shortened
 from credo.reports.belief import Belief
 from credo.reports.build import Choice, Report
 from credo.reports.calibration import Calibration

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import CredoError
-from credo.plots.numbers import number, percent
+from credo.numerics.readable import number, percent
 from credo.plots.predictions import (
     ClassProbabilities,
     PredictiveBand,

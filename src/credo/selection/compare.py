@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from credo.errors import CredoError, DataError, DataWarning, ModelWarning, ParameterError
+from credo.errors import CredoError, DataError, DataWarning, ModelWarning, ParameterError, warn
 from credo.numerics.random import as_generator
 from credo.selection.comparison import Comparison, ComparisonRow
 from credo.selection.evidence import evidence_of
@@ -71,7 +70,8 @@ def compare(
     -----
     One model that fails does not stop the others: `failed` has the reason. Linear regressions are not fitted again in
     folds but finished from the statistics of the other folds.
-    Of `candidates` the chosen one is fitted again, by sampling, if its Laplace posterior was not certified.
+    Of `candidates` the chosen one is fitted again, by sampling, if its Laplace posterior was not certified; and one
+    that predicts every row as a simpler one does, since it adds nothing on these columns, is among the `skipped`.
 
     References
     ----------
@@ -100,13 +100,17 @@ def compare(
     scored = [trial for trial in trials if trial.failure is None]
     if not scored:
         raise trials[0].failure or DataError("There is nothing to compare.")
+    skipped = dict(getattr(models, "skipped", {}))
+    if isinstance(models, Candidates):
+        scored, repeated = _distinct(scored, scores[0])
+        skipped |= repeated
     rows, n_scored = _rank(scored, table, splits, scores, getattr(models, "ranks", {}))
     if groups is None and time is None:
         _warn_of_dependence(next(t for t in scored if t.name == rows[0].name).fitted, table, categories or {}, rng)
     comparison = Comparison(
         rows=rows,
         failed={trial.name: f"{type(trial.failure).__name__}: {trial.failure}" for trial in trials if trial.failure},
-        skipped=dict(getattr(models, "skipped", {})),
+        skipped=skipped,
         scheme=scheme,
         scores=scores,
         n_rows=len(table.y),
@@ -119,6 +123,24 @@ def compare(
         chosen = next(trial for trial in scored if trial.name == comparison.chosen)
         comparison.fitted[chosen.name] = _certified(chosen, table)
     return comparison
+
+
+# Nats a row. Two fits of one model differ by rounding, and by what a quadrature leaves: 1e-8 and less.
+_SAME = 1e-6
+
+
+def _distinct(trials: list[Trial], score: str) -> tuple[list[Trial], dict[str, str]]:
+    """The candidates (from simple to complex) that differ in a score, and why the others were left out."""
+    kept: list[Trial] = []
+    repeated: dict[str, str] = {}
+    for trial in trials:
+        own = trial.pointwise[score]
+        twin = next((k for k in kept if np.allclose(own, k.pointwise[score], 0.0, _SAME, equal_nan=True)), None)
+        if twin is None:
+            kept.append(trial)
+        else:
+            repeated[trial.name] = f"the same model as {twin.name} on these columns."
+    return kept, repeated
 
 
 def _certified(trial: Trial, table: Table) -> Any:
@@ -141,7 +163,7 @@ def _rank(
     odd = int(np.count_nonzero(unscored & expected))
     if odd:
         message = f"compare: {odd} rows could not be scored: the rows to learn from held none of their class."
-        warnings.warn(message, DataWarning, stacklevel=4)
+        warn(message, DataWarning)
     keep = np.flatnonzero(~unscored)
     if keep.size < 2:
         raise DataError("compare: fewer than two rows could be scored.", value=keep.size, remedy="Use fewer folds.")
@@ -184,7 +206,7 @@ def _warn_of_dependence(model: Any, table: Table, categories: Mapping[str, Any],
     except CredoError:  # a predictive without a mean has no residuals to look at
         return
     for found in find_dependence(residuals, {**_codes(table.X), **categories}, rng, ordered=not sorted_):
-        warnings.warn(f"compare: {found.message}", ModelWarning, stacklevel=3)
+        warn(f"compare: {found.message}", ModelWarning)
 
 
 def _residuals(model: Any, table: Table) -> tuple[np.ndarray, bool]:

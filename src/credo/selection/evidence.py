@@ -7,14 +7,13 @@ not.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.special
 
-from credo.errors import CredoError, DataError, ModelWarning, UnavailableError
+from credo.errors import CredoError, DataError, ModelWarning, UnavailableError, warn
 from credo.selection.predictions import core_of
 
 __all__ = ["evidence_of", "evidence_weights"]
@@ -90,10 +89,9 @@ def _require_same_measure(models: Mapping[str, Any]) -> None:
     kinds = {name: getattr(core_of(model), "inference", None) == "evidence" for name, model in models.items()}
     if len(set(kinds.values())) > 1:
         maximised = ", ".join(name for name, yes in kinds.items() if yes)
-        warnings.warn(
+        warn(
             f"The evidence of {maximised} is maximised over its hyperparameters, not integrated, which favours it.",
             ModelWarning,
-            stacklevel=5,
         )
 
 

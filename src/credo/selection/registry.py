@@ -51,7 +51,7 @@ class Candidate:
         if size > bytes_:
             return f"{what} {size / 1e9:.1f} GB of memory (limit {bytes_ / 1e9:.1f})."
         time = self.seconds(n_rows, columns)
-        return f"{what} {time:,.0f} s (limit {seconds:g})." if time > seconds else None
+        return f"{what} {time:,.0f} s (limit {seconds:g} s)." if time > seconds else None
 
 
 class Candidates(dict[str, Any]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from credo.blocks import Block, reduce
 from credo.blocks.partition import checked_block_rows, row_ranges
-from credo.errors import DataError, DataWarning, ParameterError
+from credo.errors import DataError, DataWarning, ParameterError, warn
 from credo.saving import register
 from credo.tables.column_statistics import ColumnStatistics, statistics_of
 from credo.tables.encodings import ColumnEncoding
@@ -39,6 +38,7 @@ class Encoder:
     ----------
     schema : the columns
     target : the column to predict, optional
+    classes : the numbers that are classes of a numeric target, ascending; () predicts numbers
     weight : a column of row weights, optional
     exclude : columns to leave out (groups, say)
     missing : "keep" leaves NaN for a model that integrates missing cells out; "impute" fills numbers with their mean
@@ -61,6 +61,7 @@ class Encoder:
     full: bool = False
     max_levels: int = 100
     min_count: int = 10
+    classes: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if self.missing not in ("keep", "impute"):
@@ -108,7 +109,7 @@ class Encoder:
             return [left.merge(right) for left, right in zip(a, b)]
 
         found = dict(zip(names, reduce(FrameBlocks(table, names), accumulate, merge, threads)))
-        target = None if self.target is None else fit_target(self.schema[self.target], found[self.target])
+        target = None if self.target is None else fit_target(self.schema[self.target], found[self.target], self.classes)
         encodings: list[ColumnEncoding] = []
         for name in usable:
             encoding, said = fit_column(self.schema[name], found[name], self)
@@ -211,10 +212,9 @@ def warn_unseen(unseen: dict[str, tuple[str, ...]], encoder: FittedEncoder) -> N
     """One `DataWarning` for all levels that the fit never met."""
     if unseen:
         shown = "; ".join(f"{name!r}: {', '.join(map(repr, levels[:5]))}" for name, levels in unseen.items())
-        warnings.warn(
+        warn(
             f"Levels that were not in the training rows are read as other, on an ordered scale as missing ({shown}).",
             DataWarning,
-            stacklevel=3,
         )
 
 

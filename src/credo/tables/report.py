@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from credo.errors import DataError
 from credo.tables.delimited import DelimitedReader
 from credo.tables.options import ReadOptions
+from credo.tables.schema import Column
 from credo.tables.table import Table, open_table
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class TableReport:
                 "distinct": c.distinct,
                 "constant": c.constant,
                 "header": c.header,
+                "example": c.example,
             }
             for c in self.columns
         ]
@@ -116,17 +118,27 @@ class ColumnCount:
         self.missing += cells.null_count()
         if self.many:
             return
-        fresh = cells.drop_nulls().unique()
-        self.values = fresh if self.values is None else self.values.extend(fresh).unique()
+        # In the order of the rows, so that the example is the first cell at every run.
+        fresh = cells.drop_nulls().unique(maintain_order=True)
+        self.values = fresh if self.values is None else self.values.extend(fresh).unique(maintain_order=True)
         self.many = len(self.values) > _MOST_DISTINCT
 
     def report(self, table: Table) -> ColumnReport:
         column = table.schema[self.name]
         distinct = None if self.many or self.values is None else len(self.values)
-        example = None if self.values is None or not len(self.values) else str(self.values[0])[:60]
+        example = None if self.values is None or not len(self.values) else shown_cell(self.values[0], column)
         constant = distinct is not None and distinct <= 1
         header = column.header if column.header is not None else self.name
         return ColumnReport(self.name, column.type, self.missing, distinct, constant, header, example)
+
+
+def shown_cell(value: Any, column: Column) -> str:
+    """A value as its file would write it: whole numbers without a point, days without a midnight, booleans by level."""
+    if isinstance(value, bool) and len(column.levels) == 2:
+        return column.levels[value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value).removesuffix(" 00:00:00")[:60]
 
 
 def missing_sentences(columns: tuple[ColumnReport, ...], rows: int) -> list[str]:

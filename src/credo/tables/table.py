@@ -45,12 +45,25 @@ class Table:
     decisions : sentences on how it was read
     warnings : sentences on what is unusual
     n_rows : the number of rows, or None until the table has been read to its end
+    stated : the columns whose type the user stated
     """
 
-    def __init__(self, reader: Reader, schema: Schema, decisions: list[str], warnings: list[str]) -> None:
-        self.reader, self.schema = reader, schema
+    def __init__(
+        self,
+        reader: Reader,
+        schema: Schema,
+        decisions: list[str],
+        warnings: list[str],
+        stated: frozenset[str] = frozenset(),
+    ) -> None:
+        self.reader, self.schema, self.stated = reader, schema, stated
         self._decisions, self._warnings = decisions, warnings
         self.n_rows: int | None = None
+
+    def __repr__(self) -> str:
+        columns = ", ".join(f"{column.name}: {column.type}" for column in self.schema.columns[:6])
+        more = f", … {len(self.schema) - 6} more" if len(self.schema) > 6 else ""
+        return f"<Table {self.name}: {columns}{more}>"
 
     @property
     def name(self) -> str:
@@ -107,7 +120,7 @@ class Table:
 
     def with_schema(self, schema: Schema) -> Table:
         """The same rows under another schema."""
-        return Table(self.reader, schema, self._decisions, self._warnings)
+        return Table(self.reader, schema, self._decisions, self._warnings, self.stated)
 
 
 def open_table(
@@ -155,7 +168,7 @@ def open_table(
         columns = matched_types(columns, checked_names(stated_schema, columns), sample)
     if types:
         columns = with_formats(columns.with_types(types), types, sample, options)
-    return Table(reader, columns, inferred.decisions, inferred.warnings)
+    return Table(reader, columns, inferred.decisions, inferred.warnings, frozenset(types or ()))
 
 
 def first_rows(reader: Reader, rows: int) -> pl.DataFrame:

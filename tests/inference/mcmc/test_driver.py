@@ -364,6 +364,54 @@ def test_densities_and_starts_of_the_wrong_form_are_named():
         sample(simplex, NUTS(), rng=0, initial=[0.7, 0.7])
 
 
+def test_a_gradient_of_the_wrong_shape_later_names_chain_and_place():
+    def at_first(x):
+        return gradient(x) if abs(x[0]) < 1.0 else gradient(x)[:1]
+
+    target = Target(log_density, NORMAL.shapes, gradient=at_first)
+    with pytest.raises(ParameterError, match=r"gradient must be of shape \(2,\).*got \(1,\). Met in chain \d at a = "):
+        sample(target, NUTS(), rng=0, initial=[0.0, 0.0])
+    rows = Target(lambda x: -np.sum(x**2, 1), NORMAL.shapes, gradient=lambda x: x.T, vectorised=True)
+    with pytest.raises(ParameterError, match=r"gradient must be of shape \(2,\)"):
+        sample(rows, NUTS(), rng=0, initial=[0.0, 0.0], chains=3)
+
+
+@pytest.mark.parametrize("value", ["a", None, 1j, np.complex128(1.0), [1.0, 2.0]])
+def test_a_density_that_is_no_number_is_named(value):
+    for vectorised in (False, True):
+        with pytest.raises(ParameterError, match=r"log_density must be one number per position"):
+            sample(Target(lambda x: value, NORMAL.shapes, vectorised=vectorised), RandomWalk(), rng=0)
+
+
+def test_a_vectorised_density_must_answer_every_row():
+    for wrong in (lambda x: -np.sum(x**2), lambda x: -np.sum(x**2, 1, keepdims=True), lambda x: -x[:1, 0]):
+        with pytest.raises(ParameterError, match=r"\(n,\) for \(n, dim\) if vectorised"):
+            sample(Target(wrong, NORMAL.shapes, vectorised=True), RandomWalk(), rng=0, initial=[0.5, 0.5])
+
+
+def test_what_kernels_complain_of_names_chain_and_place():
+    target = Target(None, {"s": (), "m": ()})
+    draw = {"m": lambda rng, v: rng.normal(), "s": lambda rng, v: rng.normal() if v["m"] < 2.0 else np.nan}
+    with pytest.raises(NumericalError, match=r"^chain \d, at s = .*, m = .*: Gibbs: the conditional of s drew nan\.$"):
+        sample(target, Gibbs(target, draw), rng=0)
+    noise = np.random.default_rng(0)
+    noisy = Target(lambda x: -0.5 * x @ x + 50 * noise.normal(), NORMAL.shapes)
+    with pytest.raises(NumericalError, match=r"chain \d, at a = .*: Slice: coordinate \d .* no randomness"):
+        sample(noisy, Slice(), rng=0)
+    with pytest.raises(ParameterError, match=r"chain 0, at a = .*: MetropolisHastings.propose must be a function to"):
+        sample(NORMAL, MetropolisHastings(lambda rng, x: x[:1]), rng=0)
+
+
+def test_total_divergence_names_chain_and_place():
+    """A step a thousand times too long: no draw moves, and the warning says so, with the place."""
+    steep = Target(lambda x: -1e8 * x @ x, {"x": ()}, gradient=lambda x: -2e8 * x)
+    kernel = NUTS(step_size=1.0, adapt_metric=None)
+    with pytest.warns(
+        ConvergenceWarning, match=r"chain 0 never moved.* at x = 0\.5.*chain 0: 20 divergent trajectories"
+    ):
+        sample(steep, kernel, draws=20, warmup=0, rng=0, initial=[0.5])
+
+
 def test_extreme_scales():
     for scale in (1e-6, 1e15):
         target = Target(lambda x, s=scale: -0.5 * x @ x / s**2, {"x": ()}, gradient=lambda x, s=scale: -x / s**2)

@@ -1,4 +1,4 @@
-"""The driver: chains, starts, warm-up, thinning, progress, interruption and resume.
+"""The driver: chains, warm-up, thinning, interruption and resume.
 
 All chains advance together on one thread. Each is a generator that asks for evaluations (see `kernel`); in every round
 the pending requests of all chains are answered, in one call when the target is vectorised, over a pool of threads when
@@ -18,13 +18,14 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from credo.errors import NumericalError, ParameterError
+from credo.errors import CredoError, NumericalError, ParameterError
 from credo.inference.draws import Draws
 from credo.inference.mcmc.kernel import Kernel, State, Tuner
+from credo.inference.mcmc.progress import Meter, Progress, Report, watching
 from credo.inference.mcmc.report import build_draws
 from credo.inference.mcmc.starts import starting_positions
 from credo.inference.target import Evaluation, Target
@@ -32,24 +33,10 @@ from credo.inference.transforms import Bijection, unconstrained
 from credo.numerics.random import as_generator
 from credo.numerics.threads import available_threads, single_blas_thread
 
-__all__ = ["sample", "Progress", "Checkpoint", "Chain"]
+__all__ = ["sample", "Checkpoint", "Chain"]
 
-#: seconds between two calls of `progress`: quick enough for the eye, and less than 1 % of the time
-REPORT_EVERY = 0.2
 #: an evaluation slower than this gains from threads more than the 50 µs that handing it over costs
 SLOW_EVALUATION = 1e-3
-
-
-class Progress(NamedTuple):
-    """What `progress` is called with: iterations done and to do over all chains (warm-up included), iterations per
-    second, divergences since warm-up, and the largest basic R̂ so far (NaN before there is one)."""
-
-    done: int
-    total: int
-    draws_per_second: float
-    divergences: int
-    rhat: float
-    warming_up: bool
 
 
 @dataclass
@@ -128,7 +115,7 @@ def sample(
     thin: int = 1,
     rng: Any = None,
     initial: Any = None,
-    progress: Callable[[Progress], Any] | None = None,
+    progress: bool | str | Callable[[Progress], Any] = "auto",
     threads: int | None = None,
     resume: Draws | Checkpoint | None = None,
 ) -> Draws:
@@ -143,7 +130,9 @@ def sample(
     rng : a seed or generator; each chain has a stream of its own spawned from it.
     initial : starts as in `Target.initial`, which it overrides. Without any, each chain starts uniformly within ±2 of
         the transformed line.
-    progress : called every 0.2 s with a `Progress`.
+    progress : "auto" draws one line on the terminal (draws per second, divergences, R̂ so far) once sampling takes
+        longer than a second, True at once, False never; nothing is drawn where standard error is no terminal. A
+        function is called every 0.2 s with a `Progress`.
     threads : for the evaluations of a target that is not vectorised; None uses all cores if one takes over 1 ms.
     resume : earlier draws (or their checkpoint), interrupted or complete; continues to `draws` a chain, and gives the
         draws of a run that was never interrupted. Chains, kernel, warm-up, thinning and generator are those of that
@@ -193,12 +182,12 @@ def sample(
         ]
     began = time.perf_counter()
     # An overflow at a far proposal is ordinary: what comes of it, infinite or NaN, is counted and reported.
-    with single_blas_thread(), np.errstate(all="ignore"), _deferred_interrupt() as stop:
-        _run(crew, where, warmup, draws, thin, threads, progress, stop)
+    with single_blas_thread(), np.errstate(all="ignore"), watching(progress) as report, _deferred_interrupt() as stop:
+        _run(crew, where, warmup, draws, thin, threads, report, stop)
     if not all(chain.positions for chain in crew):
         raise KeyboardInterrupt("sampling was interrupted before any draw")
-    report = build_draws(target, where, bijection, crew, draws, time.perf_counter() - began, stop.is_set())
-    return replace(report, checkpoint=Checkpoint(tuple(crew), warmup, thin))
+    found = build_draws(target, where, bijection, crew, draws, time.perf_counter() - began, stop.is_set())
+    return replace(found, checkpoint=Checkpoint(tuple(crew), warmup, thin))
 
 
 def _space(target: Target, kernel: Kernel) -> tuple[Target, Bijection | None]:
@@ -232,42 +221,6 @@ def _deferred_interrupt() -> Iterator[threading.Event]:
         yield stop
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-class Meter:
-    """Calls `progress` every `REPORT_EVERY` seconds."""
-
-    def __init__(self, crew: list[Chain], warmup: int, length: int, progress: Callable[[Progress], Any] | None) -> None:
-        self.crew, self.warmup, self.length, self.progress = crew, warmup, length, progress
-        self.began = self.reported = time.perf_counter()
-        self.already = sum(chain.iteration for chain in crew)
-
-    def tick(self, last: bool = False) -> None:
-        if self.progress is None:
-            return
-        now = time.perf_counter()
-        if not last and now - self.reported < REPORT_EVERY:
-            return
-        self.reported = now
-        done = sum(chain.iteration for chain in self.crew)
-        speed = (done - self.already) / max(now - self.began, 1e-9)
-        divergences = sum(chain.divergences for chain in self.crew)
-        warming = min(chain.iteration for chain in self.crew) < self.warmup
-        total = self.length * len(self.crew)
-        self.progress(Progress(done, total, speed, divergences, quick_rhat([c.positions for c in self.crew]), warming))
-
-
-def quick_rhat(positions: list[list[np.ndarray]]) -> float:
-    """The largest basic R̂ over the coordinates of at most 200 draws a chain, cheap enough for every report."""
-    n = min(map(len, positions))
-    if len(positions) < 2 or n < 10:
-        return math.nan
-    x = np.array([p[: n : max(1, n // 200)] for p in positions])
-    within = x.var(axis=1, ddof=1).mean(axis=0)
-    if not np.any(within > 0):
-        return math.nan
-    between = x.mean(axis=1).var(axis=0, ddof=1)
-    return float(np.sqrt(np.max(1.0 + between[within > 0] / within[within > 0] - 1.0 / x.shape[1])))
 
 
 class Evaluator:
@@ -315,6 +268,11 @@ class Evaluator:
         else:
             each = dict(zip(asked, self.pool.map(self._one_quietly, asked.values())))
         for i, (value, slope) in each.items():
+            if slope is not None and slope.shape != asked[i].shape:
+                raise ParameterError(
+                    "Target", "gradient", f"of shape {asked[i].shape}, one entry per parameter", slope.shape,
+                    f"Met in chain {i} at {self.target.describe(asked[i])}.",
+                )  # fmt: skip
             # One dot product sees NaN and infinity in the gradient; an overflow of finite entries is looked at twice.
             if not (math.isfinite(value) and (slope is None or math.isfinite(slope.dot(slope)))):
                 self._fault(i, asked[i], value, slope)
@@ -350,6 +308,12 @@ class Evaluator:
             self.pool.shutdown(wait=True, cancel_futures=True)
 
 
+def _located(error: CredoError, chain: Chain, target: Target) -> CredoError:
+    """What a kernel complains of, with the chain and where it stood."""
+    error.args = (f"chain {chain.number}, at {target.describe(chain.state.position)}: {error}",)
+    return error
+
+
 def _run(
     crew: list[Chain],
     target: Target,
@@ -357,25 +321,29 @@ def _run(
     draws: int,
     thin: int,
     threads: int | None,
-    progress: Callable[[Progress], Any] | None,
+    report: Report | None,
     stop: threading.Event,
 ) -> None:
     """Advance every chain to its end, or to the end of its present iteration once `stop` is set."""
     evaluator = Evaluator(target, crew, warmup, threads)
-    meter = Meter(crew, warmup, warmup + draws * thin, progress)
+    meter = Meter(crew, warmup, warmup + draws * thin, report)
     programs = {chain.number: chain.run(warmup, draws, thin) for chain in crew}
     answers: Mapping[int, Evaluation | None] = dict.fromkeys(programs)
     try:
         while answers:
             asked = {}
             for i, evaluation in answers.items():
-                with contextlib.suppress(StopIteration):
+                try:
                     request = programs[i].send(evaluation)
                     if request is None and not stop.is_set():
                         request = programs[i].send(None)
                         asked[i] = request  # None again: a whole iteration without a request, back to the others
                     elif request is not None:
                         asked[i] = request
+                except StopIteration:
+                    continue
+                except CredoError as error:
+                    raise _located(error, crew[i], target) from error.__cause__
             meter.tick()
             if stop.is_set():
                 asked = {i: request for i, request in asked.items() if request is not None}

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from credo.errors import ParameterError
 from credo.inference.mcmc.kernel import NoTuning, State, Step, Tuner, initial_state
 from credo.inference.target import Target
 
@@ -76,6 +77,8 @@ class MetropolisHastings:
             state = State(state.position, *(yield state.position))
         x = state.position
         y = np.asarray(self.propose(rng, x), dtype=np.float64)
+        if y.shape != x.shape:
+            raise ParameterError("MetropolisHastings", "propose", f"a function to positions of shape {x.shape}", y)
         proposed = State(y, *(yield y))
         correction = 0.0
         if self.log_proposal is not None and proposed.log_density > -math.inf:  # type: ignore[operator]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo.diagnostics.mcmc import Convergence, check_convergence
-from credo.errors import ConvergenceWarning
+from credo.errors import ConvergenceWarning, warn
 from credo.inference.draws import Draws
 from credo.inference.result import Result
 from credo.inference.target import Target
@@ -17,7 +17,7 @@ from credo.inference.transforms import Bijection
 if TYPE_CHECKING:
     from credo.inference.mcmc.driver import Chain
 
-__all__ = ["build_draws"]
+__all__ = ["build_draws", "assess"]
 
 
 def build_draws(
@@ -34,22 +34,40 @@ def build_draws(
     z = np.array([chain.positions[:n] for chain in crew])
     x = z if bijection is None else bijection.forward(z)
     stats = _statistics(crew, n, z, x, bijection)
-    values = target.split(x)
-    complaints = [
+    inference = crew[0].kernel.inference
+    result, said = assess(target, x, stats, inference, seconds, _faults(where, crew), interrupted)
+    if said:
+        warn(" ".join(said), ConvergenceWarning)
+    return Draws(target.split(x), result, stats, target.dims, _density(target))
+
+
+def assess(
+    target: Target,
+    x: np.ndarray,
+    stats: Mapping[str, np.ndarray],
+    inference: str,
+    seconds: float,
+    faults: Sequence[str] = (),
+    interrupted: bool = False,
+) -> tuple[Result, tuple[str, ...]]:
+    """The verdict on chains x (chains, draws, dim), whoever ran them, and the part of its advice that is worth a
+    warning: of interrupted chains not that they are short.
+
+    stats : statistic → (chains, draws); `divergent`, `energy` and `reached_max_depth` are looked at
+    faults : what else was met on the way
+    """
+    complaints = (
         *_standing_still(target, x),
-        *_faults(where, crew),
+        *faults,
         *_divergences(target, x, stats.get("divergent")),
         *_depth(stats.get("reached_max_depth")),
-    ]
-    verdict = _verdict(values, stats) if n >= 4 else None
+    )
+    verdict = _verdict(target.split(x), stats) if x.shape[1] >= 4 else None
     advice = (*complaints, *(verdict.advice if verdict else ()))
     status = "interrupted" if interrupted else "converged" if verdict and not advice else "not_certified"
     certificate = verdict.certificate if verdict else {}
-    said = complaints if interrupted or verdict is None else advice
-    if said:
-        warnings.warn(" ".join(said), ConvergenceWarning, stacklevel=3)
-    result = Result(status, crew[0].kernel.inference, seconds=(seconds,), certificate=certificate, advice=advice)
-    return Draws(values, result, stats, target.dims, _density(target))
+    result = Result(status, inference, seconds=(seconds,), certificate=certificate, advice=advice)
+    return result, complaints if interrupted or verdict is None else advice
 
 
 def _density(target: Target) -> Any:
@@ -71,7 +89,7 @@ def _statistics(
     return stats
 
 
-def _verdict(values: dict[str, np.ndarray], stats: dict[str, np.ndarray]) -> Convergence:
+def _verdict(values: Mapping[str, np.ndarray], stats: Mapping[str, np.ndarray]) -> Convergence:
     # Divergences are named with their place by `_divergences`; here they would be said twice.
     verdict = check_convergence(values, None, stats.get("energy"))
     count = int(np.sum(stats.get("divergent", 0)))
@@ -124,8 +142,9 @@ def _divergences(target: Target, x: np.ndarray, divergent: np.ndarray | None) ->
             )
     if complaints:
         complaints.append(
-            "The sampler missed a region of high curvature, and the draws are biased: raise target_acceptance, or "
-            "reparametrise (a non-centred form for hierarchies)."
+            "The sampler cannot follow the density there, and the draws may be biased. Where the curvature is high, "
+            "raise target_acceptance, or reparametrise (a non-centred form for hierarchies). At a kink or an edge, as "
+            "of a Laplace prior, write the prior as a scale mixture, declare the support, or take RandomWalk."
         )
     return complaints
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +10,7 @@ import numpy as np
 
 from credo._version import __version__
 from credo.blocks.reduction import in_order
-from credo.errors import DataError, DataWarning
+from credo.errors import DataError, DataWarning, warn
 from credo.models.tabular.beliefs import Coefficient, coefficients, log_evidence, noise_scale, result_of
 from credo.numerics.threads import available_threads, single_blas_thread
 from credo.prediction.classes import ClassPredictive
@@ -20,6 +19,7 @@ from credo.saving import register
 from credo.tables import FittedEncoder, Table, open_table
 from credo.tables.encoder import warn_unseen
 from credo.tables.encodings import CategoryEncoding, NumberEncoding
+from credo.tables.target import Label
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,7 +48,7 @@ class Provenance:
 
 
 @register
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableModel:
     """A table's encoder and the estimator fitted behind it.
 
@@ -91,14 +91,27 @@ class TableModel:
 
     # -- what it is ----------------------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        """What it predicts from what, in a few lines; `summary()` and `coefficients()` have the rest."""
+        classes = ", ".join(map(repr, self.labels[:5])) + (", …" if len(self.labels) > 5 else "")
+        inference = getattr(result_of(self.estimator), "inference", None)
+        columns = ", ".join(self.inputs[:6]) + (f", … {len(self.inputs) - 6} more" if len(self.inputs) > 6 else "")
+        features = f"{self.encoder.n_features} feature" + "s" * (self.encoder.n_features != 1)
+        return (
+            f"<TableModel {self.name!r}{f' ({inference})' if inference else ''}\n"
+            f"  predicts {self.target!r}: {f'the classes {classes}' if classes else 'a number'}\n"
+            f"  from     {columns} ({features})\n"
+            f"  fitted   to {self.provenance.rows:,} rows of {self.provenance.data}>"
+        )
+
     @property
     def target(self) -> str:
         assert self.encoder.target is not None
         return self.encoder.target.name
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        """The classes in order; () for a number."""
+    def labels(self) -> tuple[Label, ...]:
+        """The classes in order, of the type that the table has them in; () for a number."""
         assert self.encoder.target is not None
         return self.encoder.target.classes
 
@@ -109,7 +122,7 @@ class TableModel:
 
     def coefficients(self, mass: float = 0.9) -> tuple[Coefficient, ...]:
         """Belief about every coefficient, with the central interval that holds `mass`."""
-        return coefficients(self.estimator, self.encoder.feature_names, self.labels, mass)
+        return coefficients(self.estimator, self.encoder.feature_names, tuple(map(str, self.labels)), mass)
 
     @property
     def noise_scale(self) -> float | None:
@@ -218,10 +231,9 @@ class TableModel:
         warn_unseen(unseen, self.encoder)
         if filled:
             shown = ", ".join(f"{name!r} ({n})" for name, n in filled.items())
-            warnings.warn(
+            warn(
                 f"Missing cells in columns that had none in the fit are read as the mean or the usual level: {shown}.",
                 DataWarning,
-                stacklevel=3,
             )
 
     def _labelled(self, predictive: Any) -> Predictive:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import difflib
 import functools
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo.blocks import ArraySource, Source
-from credo.errors import DataError, DataWarning, ParameterError
+from credo.errors import CredoError, DataError, ModelWarning, ParameterError, warn
 from credo.models.tabular.model import Provenance, TableModel
 from credo.numerics.random import as_generator
-from credo.tables import Encoder, FittedEncoder, Schema, Table, open_table
+from credo.tables import Encoder, FittedEncoder, Table, open_table
 from credo.tables.encoder import EncodedSource, with_target
+from credo.tables.target import NUMERIC, count_values
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +29,11 @@ _IN_MEMORY = 2**26
 # Newton for k classes factors a matrix of side k(P + 1); at 4,000 that is 128 MB and some seconds an iteration. The
 # lattice that integrates a class's probability has 1,021 points and takes half as many classes.
 _MOST_LOGITS, _MOST_CLASSES = 4000, 500
+# Outcomes below 0 are impossible, rather than rare, if the model expects three of them in the rows and there is none
+# (probability e⁻³ = 0.05). It matters where the lower end of a 90 % interval, the 5 % quantile, is one in 1 % of rows.
+_SURELY_SEEN, _TAIL, _WORTH_SAYING = 3.0, 0.05, 0.01
+# Rows in which this is looked for: enough to tell 1 %.
+_LOOKED_AT = 1000
 # Two rows fix a mean and a scale; an interval takes one more.
 _LEAST_ROWS = 3
 
@@ -57,7 +62,7 @@ class RowSample:
         return RowSample(self.X[rows], self.y[rows], groups, time, False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TableTask:
     """What is to be predicted from what.
 
@@ -89,13 +94,15 @@ class TableTask:
         group: str | None = None,
         time: str | None = None,
     ) -> TableTask:
-        """Settle target, task and features; reads the table once.
+        """Settle target, task and features; reads the table once, and a target of few numbers once more.
 
         Parameters
         ----------
         table : a `Table`, or what `open_table` takes
         target : the column to predict
-        task : None, told by the target's type: numbers and counts are predicted as numbers, the rest as classes
+        task : "regression", "classification", or None, told by the target: numbers are predicted as numbers, the rest
+            as classes. Numbers that look like codes are classes too: two distinct values, or three to ten whole ones
+            each found in at least five rows; not if the user stated the column's type as number or count
         drop : columns to leave out
         group : column of the group a row belongs to; not a feature, as new rows come from new groups
         time : column that orders the rows; it stays a feature
@@ -111,7 +118,7 @@ class TableTask:
                 _check_column(table, name)
         if target in drop or target in (group, time):
             raise ParameterError("", "target", "a column with no other use", target)
-        table, task, notes = _as_task(table, target, task)
+        table, task, classes, notes = _as_task(table, target, task)
         aside: tuple[str, ...] = tuple(name for name in dict.fromkeys((*drop, group)) if name is not None)
         if drop:
             notes.append(f"Left out as asked: {', '.join(map(repr, drop))}.")
@@ -120,7 +127,7 @@ class TableTask:
         if not set(table.columns) - {target, *aside}:
             raise DataError(f"{table.name} has no column to predict {target!r} from.", columns=list(table.columns))
         try:
-            encoder = Encoder(table.schema, target=target, exclude=aside, missing="impute").fit(table)
+            encoder = Encoder(table.schema, target=target, exclude=aside, missing="impute", classes=classes).fit(table)
         except DataError:
             if table.n_rows is not None and table.n_rows < _LEAST_ROWS:
                 raise _too_few(table.n_rows, target) from None
@@ -155,17 +162,7 @@ class TableTask:
 
     def sample(self, rows: int, random_state: Any = None) -> RowSample:
         """At most `rows` rows with a target, drawn at random without replacement, in the order of the file."""
-        sample = self._sample(rows, as_generator(random_state))
-        if self.task == "regression" and (values := np.unique(sample.y)).size == 2:
-            warnings.warn(
-                f"The target {self.target!r} has two values only, {values[0]:g} and {values[1]:g}: if they are "
-                "classes, state --task classification.",
-                DataWarning,
-                stacklevel=2,
-            )
-        return sample
-
-    def _sample(self, rows: int, rng: np.random.Generator) -> RowSample:
+        rng = as_generator(random_state)
         if self.fits_in_memory:
             whole = self._pass.sample
             return whole if len(whole) <= rows else whole.take(np.sort(rng.choice(len(whole), rows, replace=False)))
@@ -210,10 +207,35 @@ class TableTask:
         """The record of an estimator that has been fitted to this task's features."""
         rows, missing = self._counts()
         said = [*self.table.decisions, *self.notes, *self.encoder.decisions]
+        if (beyond := self._below_zero(estimator)) is not None:
+            warn(beyond, ModelWarning)
+            said.append(beyond)
         if rows < self.rows_read:
             said.append(f"{self.rows_read - rows} rows without {self.target!r} are left out.")
         provenance = Provenance(self.table.name, rows, self.rows_read, missing, seed, command)
         return TableModel(name, self.task, self.encoder, estimator, provenance, (*said, *notes), comparison)
+
+    def _below_zero(self, estimator: Any) -> str | None:
+        """A sentence, if the model expects outcomes below 0 where the rows say that there are none."""
+        low = self.encoder.target.low if self.encoder.target is not None else None
+        if low is None or low < 0.0 or not self.fits_in_memory:
+            return None
+        sample = self.sample(_LOOKED_AT, 0)
+        try:
+            below = estimator.predict_distribution(sample.X).cdf(0.0)
+        except CredoError:  # a model without a distribution has no mass anywhere
+            return None
+        if below.sum() < _SURELY_SEEN or np.mean(below > _TAIL) < _WORTH_SAYING:
+            return None
+        return (
+            f"{self.target!r} is never below 0 in {len(sample):,} rows, but {100 * np.mean(below > _TAIL):.0f} % of "
+            "the 90 % intervals of this model reach there, since Normal noise knows no bound. If the target is "
+            "positive, fit a column of its logarithm and take exp of the interval's ends; else read ends below 0 as 0."
+        )
+
+    def __repr__(self) -> str:
+        rows, features = f"{self.rows_read:,} rows", f"{self.encoder.n_features} features"
+        return f"<TableTask {self.task} of {self.target!r}: {rows} of {self.table.name}, {features}>"
 
     def _counts(self) -> tuple[int, dict[str, int]]:
         if self.fits_in_memory:
@@ -327,33 +349,43 @@ def _check_column(table: Table, name: str) -> None:
     )
 
 
-def _as_task(table: Table, target: str, task: str | None) -> tuple[Table, str, list[str]]:
-    """The table with the target typed for the task, the task, and what to say of it."""
+def _as_task(table: Table, target: str, task: str | None) -> tuple[Table, str, tuple[float, ...], list[str]]:
+    """(the table with the target typed for the task, the task, the numbers that are its classes, what to say of it)."""
     kind = table.schema[target].type
-    number = kind in ("number", "count")
-    if task is None:
-        task = "regression" if number else "classification"
-        if number:
-            said = (
-                f"Target {target!r} ({kind}) is predicted as a number; --task classification makes its values classes."
-            )
-        else:
-            said = f"Target {target!r} ({kind}) is predicted as classes."
-        return table, task, [said]
-    if task not in TASKS:
+    if task not in (None, *TASKS):
         raise ParameterError("", "task", "'regression' or 'classification'", task)
-    said = f"Target {target!r} ({kind}) is predicted as {'a number' if task == 'regression' else 'classes'}, as asked."
-    if number == (task == "regression"):
-        return table, task, [said]
-    if task == "regression" and kind not in ("boolean", "ordered"):
+    if kind in NUMERIC:
+        return table, *_task_of_numbers(table, target, task)
+    if task != "regression":
+        asked = "" if task is None else ", as asked"
+        return table, "classification", (), [f"Target {target!r} ({kind}) is predicted as classes{asked}."]
+    if kind not in ("boolean", "ordered"):
         raise DataError(
             f"The target {target!r} is of type {kind}, which regression cannot predict.",
             columns=[target],
             value=kind,
             remedy=f"Leave out --task, or state --type {target}=number if its cells are numbers.",
         )
-    new: Schema = table.schema.with_types({target: "number" if task == "regression" else "category"})
-    return table.with_schema(new), task, [said]
+    said = f"Target {target!r} ({kind}) is predicted as a number, as asked."
+    return table.with_schema(table.schema.with_types({target: "number"})), task, (), [said]
+
+
+def _task_of_numbers(table: Table, target: str, task: str | None) -> tuple[str, tuple[float, ...], list[str]]:
+    """(the task, the classes, what to say) of a target of numbers, whose values tell what they are."""
+    named = f"Target {target!r} ({table.schema[target].type})"
+    if task == "regression":
+        return task, (), [f"{named} is predicted as a number, as asked."]
+    if task is None and target in table.stated:
+        return "regression", (), [f"{named} is predicted as a number, as its type was stated."]
+    counted = count_values(table.frames(columns=(target,)), target, to_the_end=task is not None)
+    if task is not None:
+        return task, tuple(counted.values), [f"{named} is predicted as classes, as asked."]
+    if not counted.are_codes:
+        return "regression", (), [f"{named} is predicted as a number; --task classification makes its values classes."]
+    return "classification", tuple(counted.values), [
+        f"{named} has {len(counted.values)} distinct values, each in {counted.rows.min():,} rows or more, and is "
+        "predicted as classes; --task regression predicts a number."
+    ]  # fmt: skip
 
 
 def _plain(task: str) -> tuple[Any, str]:
