@@ -23,6 +23,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "ConjugateModel", "kl",
     ),
     "credo.models.linear": ("LinearRegression",),
+    "credo.models.linear.paths": ("ridge_path", "lasso_path", "elastic_net_path"),
+    "credo.models.kernel_ridge": ("KernelRidge",),
     "credo.models.glm": ("LogisticRegression",),
     "credo.saving": ("save", "load"),
     "credo.models.featured": ("FeaturedModel",),
@@ -35,6 +37,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
 #: public submodules, imported when first used
 _SUBMODULES = {
     "noise": "credo.distributions.noise",
+    "kernels": "credo.kernels",
+    "penalties": "credo.models.linear.penalties",
     "losses": "credo.decisions.losses",
     "features": "credo.tables.features",
     "blocks": "credo.blocks",

@@ -1,0 +1,145 @@
+"""Covariance functions: the contract suite, known values, composition, saving, and the errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process import kernels as peers
+
+from credo.distributions import LogNormal
+from credo.errors import ParameterError
+from credo.kernels import (
+    RBF,
+    Constant,
+    Linear,
+    Matern,
+    Periodic,
+    Polynomial,
+    Product,
+    RationalQuadratic,
+    Scaled,
+    Sum,
+    White,
+)
+from credo.saving import load, save
+from credo.testing.covariances import awkward_rows, check_kernel
+
+SMOOTH = {
+    "rbf": RBF(0.7),
+    "rbf-ard": RBF([0.5, 2.0]),
+    "rbf-active": RBF(0.7, active_dims=(1,)),
+    "matern32": Matern(0.8, nu=1.5),
+    "matern52-ard": Matern([0.5, 2.0], nu=2.5),
+    "rational": RationalQuadratic([0.6, 1.5], alpha=0.7),
+    "periodic": Periodic(0.9, period=1.3),
+    "periodic-each": Periodic(0.9, period=[1.3, 0.8]),
+    "linear": Linear(1.5),
+    "linear-ard": Linear([1.5, 0.5]),
+    "polynomial": Polynomial(3, 1.5, 0.6),
+    "polynomial-ard": Polynomial(2, [1.5, 0.7], 0.6),
+    "constant": Constant(2.0),
+    "white": White(0.5),
+    "scaled": 2.0 * RBF(0.7),
+    "fixed": Scaled(RBF([0.5, 2.0], fixed="lengthscale"), 2.0),
+    "all fixed": RBF(0.5, fixed="lengthscale"),
+    "sum": RBF([0.5, 2.0]) + 0.3 * Linear() + White(0.1) + 1.0,
+    "product": RBF(0.5, active_dims=(0,)) * Periodic(1.0, 2.0, active_dims=(1,)) * Polynomial(2),
+    "nested": 0.5 * (RBF(1.0) + Matern(0.4)) * (Linear() + 2.0),
+}
+
+
+@pytest.mark.parametrize("kernel", SMOOTH.values(), ids=SMOOTH.keys())
+def test_contract(kernel):
+    check_kernel(kernel, n_columns=2)
+
+
+def test_contract_without_slopes():
+    check_kernel(Matern([0.5, 2.0], nu=0.5), n_columns=2, smooth=False)
+
+
+PAIRS = [
+    (RBF([0.5, 2.0]), peers.RBF([0.5, 2.0])),
+    (Matern(0.8, nu=0.5), peers.Matern(0.8, nu=0.5)),
+    (Matern(0.8, nu=1.5), peers.Matern(0.8, nu=1.5)),
+    (Matern([0.8, 0.3], nu=2.5), peers.Matern([0.8, 0.3], nu=2.5)),
+    (RationalQuadratic(0.8, alpha=0.6), peers.RationalQuadratic(0.8, alpha=0.6)),
+    (Linear() + 4.0, peers.DotProduct(2.0)),
+    (2.0 * RBF(0.5) + White(0.1), 2.0 * peers.RBF(0.5) + peers.WhiteKernel(0.1)),
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS)
+def test_agrees_with_scikit_learn(ours, theirs):
+    X, Z = awkward_rows(2), awkward_rows(2, 1)
+    np.testing.assert_allclose(ours(X), theirs(X), rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(ours(X, Z), theirs(X, Z), rtol=1e-9, atol=1e-13)
+
+
+def test_periodic_in_one_dimension_agrees_with_scikit_learn():
+    X = awkward_rows(1)
+    np.testing.assert_allclose(Periodic(0.9, 1.3)(X), peers.ExpSineSquared(0.9, 1.3)(X), rtol=1e-9)
+
+
+def test_a_common_offset_costs_no_digits():
+    X = awkward_rows(2)
+    for kernel in (RBF(0.7), Matern(0.7, nu=0.5)):
+        np.testing.assert_allclose(kernel(X + 2.0**20), kernel(X), rtol=1e-7)
+
+
+def test_composition_is_flat_and_named():
+    kernel = RBF(1.0) + 2.0 * Linear() + White(0.1)
+    assert isinstance(kernel, Sum)
+    assert kernel.names == ("0.lengthscale", "1.variance", "1.kernel.lengthscale", "2.variance")
+    assert isinstance(RBF() * RBF() * RBF(), Product)
+    assert len((RBF() * RBF() * RBF()).parts) == 3
+    assert RBF([1.0, 2.0]).names == ("lengthscale[0]", "lengthscale[1]")
+    assert repr(2.0 * RBF([1, 2])) == "Scaled(kernel=RBF(lengthscale=(1.0, 2.0)), variance=2.0)"
+    assert "fixed=('lengthscale',)" in repr(RBF(fixed="lengthscale"))
+    assert repr(White(0.1)) == "White(variance=0.1)"
+    assert np.float64(2.0) * RBF() == Scaled(RBF(), 2.0) == RBF() * 2
+
+
+def test_product_where_a_factor_vanishes():
+    X = np.array([[0.0], [1.0]])
+    kernel = Linear() * RBF(1.0)
+    assert np.all(np.isfinite(kernel.gradient(X, None, np.ones((2, 2)))))
+
+
+def test_priors_and_limits():
+    kernel = RBF(2.0, priors={"lengthscale": LogNormal(0.0, 1.0)}, limits={"lengthscale": (0.1, 10.0)})
+    assert kernel.log_prior() == pytest.approx(LogNormal(0.0, 1.0).log_prob(2.0) + np.log(2.0))
+    np.testing.assert_allclose(np.exp(kernel.bounds), [[0.1, 10.0]])
+    assert (kernel + White()).log_prior() == kernel.log_prior()
+
+
+def test_save_and_load(tmp_path):
+    kernel = 0.5 * (RBF([0.5, 2.0]) + Matern(0.4, nu=1.5)) * Periodic(1.0, 2.0, active_dims=(1,))
+    save(kernel, tmp_path / "kernel.credo")
+    again = load(tmp_path / "kernel.credo")
+    X = awkward_rows(2)
+    np.testing.assert_array_equal(again(X), kernel(X))
+    assert again.names == kernel.names
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RBF(0.0),
+        lambda: RBF([1.0, -1.0]),
+        lambda: RBF(np.nan),
+        lambda: RBF([]),
+        lambda: Matern(nu=2.0),
+        lambda: Polynomial(0),
+        lambda: RBF(fixed=("scale",)),
+        lambda: RBF(active_dims=(0, 0)),
+        lambda: RBF() + "a",
+        lambda: 0.0 * RBF(),
+        lambda: RBF([1.0, 2.0, 3.0])(np.zeros((2, 2))),
+        lambda: RBF(active_dims=(5,))(np.zeros((2, 2))),
+        lambda: RBF()(np.zeros(3)),
+        lambda: RBF().with_theta([0.0, 1.0]),
+    ],
+)
+def test_refusals_are_named(make):
+    with pytest.raises(ParameterError):
+        make()
