@@ -25,6 +25,7 @@ class ArraySource:
     sample_weight : (n,) ≥ 0, optional
     block_rows : rows in a block; by default 1 MiB of float64 (`credo.blocks.rows_per_block`)
     column_names : names of the columns, optional
+    offset : (n,) known part of the linear predictor, optional
 
     Raises
     ------
@@ -42,6 +43,7 @@ class ArraySource:
         sample_weight: Any = None,
         block_rows: int | None = None,
         column_names: Sequence[str] | None = None,
+        offset: Any = None,
     ) -> None:
         self.X: Any = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
         if self.X.ndim != 2:
@@ -52,7 +54,8 @@ class ArraySource:
             )
         self.y = None if y is None else np.asarray(y)
         self.weights = None if sample_weight is None else np.asarray(sample_weight)
-        for name, values in (("y", self.y), ("sample_weight", self.weights)):
+        self.offset = None if offset is None else np.asarray(offset, dtype=np.float64)
+        for name, values in (("y", self.y), ("sample_weight", self.weights), ("offset", self.offset)):
             if values is not None and (values.ndim == 0 or values.shape[0] != self.X.shape[0]):
                 raise DataError(
                     f"ArraySource.{name} must have one entry per row of X ({self.X.shape[0]}), "
@@ -79,6 +82,7 @@ class ArraySource:
                 None if self.y is None else self.y[start:stop],
                 None if self.weights is None else self.weights[start:stop],
                 start,
+                None if self.offset is None else self.offset[start:stop],
             )
 
 

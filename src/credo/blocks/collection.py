@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -67,7 +68,7 @@ class DaskSource:
         start = 0
         for partition in self.partitions:
             block = partition.compute()
-            yield Block(block.X, block.y, block.weights, start)
+            yield replace(block, start=start)
             start += block.n_rows
 
     def reduce(self, accumulate: Callable[[Block], S], merge: Callable[[S, S], S]) -> S:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ class GeneratorSource:
 def numbered(item: Any, start: int) -> Block:
     """What a generator or a Dask partition yields (`Block`, X, or a tuple) as a block starting at row `start`."""
     if isinstance(item, Block):
-        return Block(item.X, item.y, item.weights, start)
+        return replace(item, start=start)
     parts: tuple[Any, ...] = item if isinstance(item, tuple) else (item,)
     X: Any = parts[0] if hasattr(parts[0], "tocsr") else np.asarray(parts[0])
     if X.ndim != 2:

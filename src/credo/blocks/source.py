@@ -25,12 +25,14 @@ class Block:
     y : (rows,) or (rows, targets), or None
     weights : (rows,) counts of rows ≥ 0, or None for one each
     start : number of the first row in the source, for messages
+    offset : (rows,) known part of the linear predictor, added to it (log exposure for rates), or None
     """
 
     X: Any
     y: np.ndarray | None = None
     weights: np.ndarray | None = None
     start: int = 0
+    offset: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:

@@ -57,6 +57,11 @@ _MODULES = {
     "StudentT": "student_t",
     "Truncated": "truncated",
     "Uniform": "uniform",
+    # priors and auxiliary laws, alphabetical
+    "ARD": "ard",
+    "ElasticNet": "elastic_net",
+    "Horseshoe": "horseshoe",
+    "PolyaGamma": "polya_gamma",
     # vector, matrix and joint families, alphabetical
     "Dirichlet": "dirichlet",
     "DirichletMultinomial": "dirichlet_multinomial",

@@ -173,19 +173,8 @@ class Dirichlet(Family):
         # The first coordinate's moments give the size (Minka, eq. 21); a start only.
         size = (mean[0] - second[0]) / spread if spread > 0 else 1.0
         mean_log = w @ np.log(x) / total
-        log_sum = scipy.special.logsumexp(mean_log)
-        center = np.exp(mean_log - log_sum)
-
-        def value(a: np.ndarray) -> float:
-            # Σ (α − 1) mean log x − log B(α) as a density at the geometric mean: large terms cancel inside it.
-            return float(cls(a).log_prob(center) + (a.sum() - a.size) * log_sum)
-
-        def derivatives(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-            psi, trigamma = scipy.special.digamma, partial(scipy.special.polygamma, 1)
-            return psi(a.sum()) - psi(a) + mean_log, trigamma(a), float(trigamma(a.sum()))
-
         start = mean * min(max(size, 1e-3), 1e6)
-        return cls(ascend("Dirichlet.fit", start, value, derivatives, prior, total))
+        return cls(concentration_at("Dirichlet.fit", mean_log, start, prior, total))
 
     @classmethod
     def from_moments(cls, mean: Any, sd: Any) -> Self:
@@ -200,6 +189,24 @@ class Dirichlet(Family):
             constraint = "such that mean (1 − mean)/sd² is one number > 1 for every coordinate"
             raise ParameterError("Dirichlet.from_moments", "sd", constraint, sd)
         return cls(mean * size)
+
+
+def concentration_at(
+    owner: str, mean_log: np.ndarray, start: np.ndarray, prior: Any = None, total: float = 1.0
+) -> np.ndarray:
+    """The α that maximises mean_log · (α − 1) − log B(α): of the MLE, or of expectations of log x under any law."""
+    log_sum = scipy.special.logsumexp(mean_log)
+    center = np.exp(mean_log - log_sum)
+
+    def value(a: np.ndarray) -> float:
+        # Σ (α − 1) mean log x − log B(α) as a density at the geometric mean: large terms cancel inside it.
+        return float(Dirichlet(a).log_prob(center) + (a.sum() - a.size) * log_sum)
+
+    def derivatives(a: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        psi, trigamma = scipy.special.digamma, partial(scipy.special.polygamma, 1)
+        return psi(a.sum()) - psi(a) + mean_log, trigamma(a), float(trigamma(a.sum()))
+
+    return ascend(owner, start, value, derivatives, prior, total)
 
 
 def ascend(

@@ -40,6 +40,7 @@ class Laplace(ScalarFamily):
     scale: Any = 1.0
 
     domain: ClassVar[dict[str, Constraint]] = {"mean": FINITE, "scale": POSITIVE_VALUE}
+    learnable: ClassVar[tuple[str, ...]] = ("scale",)
 
     @property
     def support(self) -> Support:

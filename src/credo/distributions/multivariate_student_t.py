@@ -5,7 +5,6 @@ with δ = (x − μ)ᵀ S⁻¹ (x − μ).
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -20,7 +19,7 @@ from credo.distributions.statistics import WeightedMoments
 from credo.distributions.stirling import stirling_error
 from credo.distributions.student_t import StudentT
 from credo.distributions.support import REAL, Support
-from credo.errors import ConvergenceWarning, DataError, ParameterError, UnavailableError
+from credo.errors import ConvergenceWarning, DataError, ParameterError, UnavailableError, warn
 from credo.numerics.cholesky import cholesky
 from credo.numerics.namespace import namespace
 
@@ -221,7 +220,7 @@ def _expectation_maximisation(
             mean, scale = moments.mean, moments.scatter / moments.total
         else:
             mean, scale = prior.joint_mode(moments.total, moments.mean, moments.scatter, count=total)
-    warnings.warn("MultivariateStudentT.fit stopped after 2,000 EM steps.", ConvergenceWarning, stacklevel=4)
+    warn("MultivariateStudentT.fit stopped after 2,000 EM steps.", ConvergenceWarning)
     return nu, mean, scale
 
 

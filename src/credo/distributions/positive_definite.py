@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo.errors import DataError, DataWarning, NotPositiveDefiniteError, ParameterError
+from credo.errors import DataError, DataWarning, NotPositiveDefiniteError, ParameterError, warn
 from credo.numerics.cholesky import cholesky, solve_lower
 from credo.numerics.namespace import is_jax, namespace
 
@@ -44,10 +43,9 @@ def checked_matrix(owner: str, parameter: str, value: Any) -> tuple[np.ndarray, 
     except NotPositiveDefiniteError as error:
         raise NotPositiveDefiniteError(str(error), value=value) from None
     if factor.jitter > 0.0:
-        warnings.warn(
+        warn(
             f"{owner}.{parameter} is singular to rounding; {factor.jitter:.1e} was added to its diagonal.",
             DataWarning,
-            stacklevel=4,
         )
     return matrix, factor.lower
 

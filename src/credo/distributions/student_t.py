@@ -46,6 +46,7 @@ class StudentT(ScalarFamily):
     scale: Any = 1.0
 
     domain: ClassVar[dict[str, Constraint]] = {"df": POSITIVE_VALUE, "mean": FINITE, "scale": POSITIVE_VALUE}
+    learnable: ClassVar[tuple[str, ...]] = ("scale",)
 
     @property
     def support(self) -> Support:

@@ -6,6 +6,8 @@
 `weighted`             a posterior as weighted points: a Gaussian corrected by importance weights, checked by k̂
 `target`, `transforms`, `draws`  a density over named parameters; to the whole space and back; draws
 `map`, `laplace`, `pathfinder`   a target's mode, its Gaussian, its cheapest good approximation
+`latent_gaussian/`     Newton, Laplace and EP for f ~ N(m, K) with one likelihood term a row
+`em/`                  expectation–maximisation
 `mcmc/`                Markov chain Monte Carlo
 
 A name is imported when first used. Functions called like their module (`newton.newton`, `laplace.laplace`) are found
@@ -33,6 +35,15 @@ _MODULES = {
     "Mode": "map",
     "maximise": "map",
     "LaplacePosterior": "laplace",
+    "EMFit": "em",
+    "EMModel": "em",
+    "OnlineEM": "em",
+    "LatentPrior": "latent_gaussian",
+    "WeightPrior": "latent_gaussian",
+    "LatentPosterior": "latent_gaussian",
+    "laplace_latent": "latent_gaussian",
+    "expectation_propagation": "latent_gaussian",
+    "laplace_softmax": "latent_gaussian",
 }
 
 __all__ = list(_MODULES)

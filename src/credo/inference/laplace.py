@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from credo.diagnostics.psis import K_RELIABLE, psis
-from credo.errors import ConvergenceWarning, NotIdentifiedError, NotPositiveDefiniteError, ParameterError
+from credo.errors import ConvergenceWarning, NotIdentifiedError, NotPositiveDefiniteError, ParameterError, warn
 from credo.inference.draws import ImportanceDraws
 from credo.inference.map import maximise
 from credo.inference.result import Result
@@ -104,7 +104,7 @@ def importance_draws(
             f"Pareto k̂ is {k_hat:.2f} (≥ {K_RELIABLE}): the approximation misses part of the posterior, and its "
             "weights cannot mend it. Use NUTS.",
         )
-        warnings.warn(f"{inference}: {advice[0]}", ConvergenceWarning, stacklevel=3)
+        warn(f"{inference}: {advice[0]}", ConvergenceWarning)
     status = "not_certified" if advice else "converged"
     result = Result(status, inference, objective, (), {"pareto_k": k_hat}, advice)
     return {

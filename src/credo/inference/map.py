@@ -8,14 +8,13 @@ and in many dimensions neither need be typical of the posterior.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.optimize
 
-from credo.errors import ConvergenceWarning, NumericalError, ParameterError, UnavailableError
+from credo.errors import ConvergenceWarning, NumericalError, ParameterError, UnavailableError, warn
 from credo.inference.mcmc.starts import starting_positions
 from credo.inference.result import Result
 from credo.inference.target import Target
@@ -153,7 +152,7 @@ def maximise(
         hessian = negative_hessian(free, best.z)
     result = _report(target, free, bijection, best, hessian, len(starts))
     if not result.ok:
-        warnings.warn(result.message, ConvergenceWarning, stacklevel=2)
+        warn(result.message, ConvergenceWarning)
     x = bijection.forward(best.z)
     modes = _distinct([(climb.value, bijection.forward(climb.z)) for climb in climbs])
     values = {name: np.array(value) for name, value in target.split(x).items()}

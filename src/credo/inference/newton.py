@@ -1,6 +1,8 @@
-"""Newton's method with line search for concave objectives: the mode, and the curvature there.
+"""Newton's method with line search: the mode, and the curvature there.
 
-The engine knows no model: it is given `evaluate(θ) -> Curve`, which may make one pass over a source of blocks.
+The engine knows no model: it is given `evaluate(θ) -> Curve`, which may make one pass over a source of blocks. Where
+the objective is not concave its curvature is made positive, eigenvalue by eigenvalue, so that every step ascends; near
+a proper mode nothing is changed and the steps converge quadratically.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ import numpy as np
 import scipy.linalg
 
 from credo.inference.result import Result
-from credo.numerics.cholesky import cholesky
+from credo.numerics.lapack import triangle
 
-__all__ = ["Curve", "NewtonFit", "newton"]
+__all__ = ["Curve", "NewtonFit", "ascent", "newton"]
 
 # The gain (in nats) a step promises below which it is the last: 3e-7 of a standard deviation, and the error left after
 # the step is of the order of its square.
@@ -24,11 +26,13 @@ MAX_ITER = 100
 # Armijo's constant: a full step of an exactly quadratic objective gains half of what its slope promises.
 SUFFICIENT = 1e-4
 MAX_HALVINGS = 30
+# Smallest eigenvalue of the curvature, its diagonal scaled to 1, that a step divides by: below, rounding decides.
+SMALLEST = 1e-13
 
 
 @dataclass(frozen=True)
 class Curve:
-    """An objective at a point: value, gradient (D,), curvature (D, D) = minus the Hessian, positive semi-definite."""
+    """An objective at a point: value, gradient (D,), curvature (D, D) = minus the Hessian."""
 
     value: float
     gradient: np.ndarray
@@ -52,7 +56,7 @@ def newton(
     max_iter: int = MAX_ITER,
     stop: Callable[[np.ndarray, Curve], str | None] | None = None,
 ) -> NewtonFit:
-    """Maximise a concave objective by Newton steps with backtracking.
+    """Maximise by Newton steps with backtracking: the maximum of a concave objective, a local one of any other.
 
     tol : stops when ½ gᵀH⁻¹g, the gain a full step promises, is below tol, or below the rounding of the value
     stop : called after each evaluation; a string ends the run with status "not_identified" and that advice
@@ -70,8 +74,10 @@ def newton(
         if reason:
             status, advice = "not_identified", (reason,)
             break
-        factor = cholesky(curve.curvature, "the curvature of the objective").lower
-        step = scipy.linalg.cho_solve((factor, True), curve.gradient)
+        if not np.all(np.isfinite(curve.curvature)):
+            status = "diverged"
+            break
+        step = ascent(curve.curvature, curve.gradient)
         gain = 0.5 * float(curve.gradient @ step)
         trial, following = _search(evaluate, position, curve, step, gain)
         done = gain <= max(tol, 8.0 * np.finfo(float).eps * abs(curve.value))
@@ -85,6 +91,28 @@ def newton(
             status = "converged"
             break
     return NewtonFit(position, curve, Result(status, "map", tuple(trace), tuple(seconds), advice=advice))
+
+
+def ascent(curvature: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """H⁻¹ g, with H made positive where it is not: g · step > 0 unless g = 0. Cost D³/3, some 10 D³ if not positive.
+
+    Coordinates are scaled to a diagonal of ±1 first, so that their units do not matter.
+
+    >>> ascent(np.diag([2.0, -4.0]), np.array([2.0, 4.0])).tolist()
+    [1.0, 1.0]
+
+    Reference: Nocedal and Wright (2006), Numerical Optimization, §3.4.
+    """
+    size = np.sqrt(np.abs(np.diag(curvature)))
+    size = np.where(size > 0.0, size, 1.0)
+    scaled = curvature / size / size[:, None]
+    factor = triangle(scaled, lower=True)
+    if factor is not None and np.min(np.diag(factor)) > np.sqrt(SMALLEST):
+        step = scipy.linalg.cho_solve((factor, True), gradient / size, check_finite=False)
+    else:
+        values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
+        step = vectors @ ((vectors.T @ (gradient / size)) / np.maximum(np.abs(values), SMALLEST))
+    return step / size
 
 
 def _search(

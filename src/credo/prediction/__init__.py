@@ -6,10 +6,12 @@
 `mixture`     averages over hyperparameters or models
 `classes`     class probabilities, entropy split
 `draws`       posterior predictive draws
+`integrated`  a law averaged over points of the posterior
 """
 
 from credo.prediction.classes import ClassPredictive
 from credo.prediction.draws import DrawsPredictive
+from credo.prediction.integrated import IntegratedPredictive
 from credo.prediction.mixture import MixturePredictive, mix
 from credo.prediction.normal import NormalPredictive
 from credo.prediction.predictive import Predictive
@@ -22,5 +24,6 @@ __all__ = [
     "MixturePredictive",
     "ClassPredictive",
     "DrawsPredictive",
+    "IntegratedPredictive",
     "mix",
 ]

@@ -23,7 +23,7 @@ def normal(y, eta):
 
 
 CASES = [
-    (NormalIdentity(0.3), np.array([-2.0, 0.0, 1.5]), normal, None),
+    (NormalIdentity(np.sqrt(0.3)), np.array([-2.0, 0.0, 1.5]), normal, None),
     (BernoulliLogit(), np.array([0.0, 1.0]), bernoulli, 2.0),
     (PoissonLog(), np.array([0.0, 1.0, 7.0, 40.0]), poisson, -1.0),
 ]
@@ -77,7 +77,7 @@ def test_poisson_predictive_sums_to_one():
 @pytest.mark.parametrize(("m", "v"), [(0.5, 1e-6), (-2.0, 2.0), (100.0, 1e4)])
 def test_normal_predictive(m, v):
     moments = (lambda e: e, lambda e: mp.mpf("0.3"))
-    contract.check_predictive(NormalIdentity(0.3), 0.4, m, v, normal, moments)
+    contract.check_predictive(NormalIdentity(np.sqrt(0.3)), 0.4, m, v, normal, moments)
 
 
 @pytest.mark.parametrize("v", [1e-12, 0.5, 7.0, 1e4])

@@ -194,3 +194,13 @@ def test_interruption_returns_what_was_reached():
     fit = em(TwoCoins(), overlapping(), np.array([0.6, 0.4]), tol=0.0, callback=stop)
     assert fit.result.status == "interrupted"
     assert len(fit.result.objective) == 4
+
+
+def test_finishing_with_an_m_step_is_free_and_no_worse():
+    start = np.array([0.6, 0.5])
+    once = em(TwoCoins(), TOSSES, start, max_iter=1, finish=True)
+    assert once.n_passes == 1
+    np.testing.assert_array_equal(once.params, em(TwoCoins(), TOSSES, start, max_iter=1).params)
+    ended = em(TwoCoins(), TOSSES, start, tol=1e-4, finish=True)
+    assert ended.result.status == "converged"
+    assert log_likelihood(TOSSES, ended.params) > ended.bound

@@ -111,16 +111,16 @@ class TestPosterior:
         binary = cr.LogisticRegression(prior=cr.Normal(0, np.sqrt(2.0)), inference="map").fit(X[keep], y[keep])
         from credo.distributions.likelihoods import CategoricalLogit
         from credo.models.glm.equations import Design, accumulate
-        from credo.models.glm.laplace import GlmPrior, fit_mode
+        from credo.models.glm.laplace import fit_mode
+        from credo.models.glm.prior import GlmPrior, PredictorPrior
         from credo.models.priors import resolve_prior
 
-        design = Design(CategoricalLogit(2), True, X[keep].mean(axis=0), np.array(["a", "b"]))
+        design = Design(CategoricalLogit(2), True, X[keep].mean(axis=0), np.ones(3), np.array(["a", "b"]))
         (block,) = design.prepare(ArraySource(X[keep], y[keep]))
-        prior = GlmPrior(
-            resolve_prior("", cr.Normal(0, 1.0), np.ones(3)).whitening, False, None, True, design.centre, 2
-        )
+        whitening = resolve_prior("", cr.Normal(0, 1.0), np.ones(3)).whitening
+        prior = GlmPrior((PredictorPrior(whitening, False, None, True, design.centre),) * 2, softmax=True)
         fit = fit_mode(lambda t: accumulate(block, t, design), prior, np.zeros(8))
-        theta = fit.mode.reshape(2, 4)
+        theta = fit.position.reshape(2, 4)
         np.testing.assert_allclose(theta[1, 1:] - theta[0, 1:], binary.coef_[0], rtol=1e-6)
 
     @pytest.mark.parametrize("k", [2, 3])

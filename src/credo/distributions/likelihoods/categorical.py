@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
+from credo.distributions.categorical import Categorical
 from credo.distributions.likelihoods.base import Likelihood, bad_rows, column, gaussian
 from credo.distributions.likelihoods.bernoulli import BernoulliLogit
 from credo.distributions.likelihoods.integrals import CHUNK, lattice_normals
@@ -64,7 +65,7 @@ class CategoricalLogit(Likelihood):
         np.put_along_axis(eta, y[..., None], eta[..., :1] + np.log(2.0 * self.n_classes + 1.0), axis=-1)
         return eta
 
-    def log_prob(self, y: Any, eta: Any) -> Any:
+    def _log_prob(self, y: Any, eta: Any) -> Any:
         """η_y − log Σ e^η: codes y (...), η (..., k) → (...)."""
         xp = namespace(y, eta)
         eta = xp.asarray(eta)
@@ -73,7 +74,7 @@ class CategoricalLogit(Likelihood):
         return own - xp.log(xp.sum(xp.exp(shifted), -1))
 
     def value_and_derivatives(
-        self, y: Any, eta: Any, order: int = 2, out: tuple[np.ndarray, ...] | None = None
+        self, y: Any, eta: Any, order: int = 2, out: tuple[np.ndarray, ...] | None = None, psi: Any = None
     ) -> tuple[np.ndarray, ...]:
         """(value (n,), gradient (n, k), Hessian (n, k, k)) up to `order` ≤ 2; the third order is `third_contraction`.
 
@@ -107,7 +108,7 @@ class CategoricalLogit(Likelihood):
         v = v - np.sum(p * v, axis=-1, keepdims=True)
         return -p * (u * v - np.sum(p * u * v, axis=-1, keepdims=True))
 
-    def mean(self, eta: Any) -> Any:
+    def mean(self, eta: Any, psi: Any = None) -> Any:
         """The class probabilities, softmax(η), shape (..., k)."""
         xp = namespace(eta)
         eta = xp.asarray(eta)
@@ -120,12 +121,16 @@ class CategoricalLogit(Likelihood):
         eta = xp.log(xp.asarray(mean))
         return eta - xp.mean(eta, -1, keepdims=True)
 
-    def variance(self, eta: Any) -> Any:
+    def variance(self, eta: Any, psi: Any = None) -> Any:
         """Var of each class's indicator, p (1 − p), shape (..., k)."""
         p = self.mean(eta)
         return p * (1.0 - p)
 
-    def predictive_probabilities(self, m: Any, v: Any) -> np.ndarray:
+    def law(self, eta: Any, psi: Any = None) -> Categorical:
+        """`Categorical` with probabilities softmax(η)."""
+        return Categorical(self.mean(eta))
+
+    def predictive_probabilities(self, m: Any, v: Any, psi: Any = None) -> np.ndarray:
         """E softmax(η), (n, k), for η ~ N(m, v): m (n, k); v (n, k) variances or (n, k, k) covariances.
 
         Two classes: the difference of η is one Gaussian, and the answer is that of `BernoulliLogit`. More: the
@@ -136,11 +141,11 @@ class CategoricalLogit(Likelihood):
             return self._binary(m, v)
         return self._average(m, v, lambda eta, rows: _softmax(eta).mean(axis=-1)).T
 
-    def predictive_mean(self, m: Any, v: Any) -> np.ndarray:
+    def predictive_mean(self, m: Any, v: Any, psi: Any = None) -> np.ndarray:
         """The same as `predictive_probabilities`."""
         return self.predictive_probabilities(m, v)
 
-    def predictive_log_prob(self, y: Any, m: Any, v: Any) -> np.ndarray:
+    def predictive_log_prob(self, y: Any, m: Any, v: Any, psi: Any = None) -> np.ndarray:
         """log E softmax(η)_y, (n,), averaged in log space: finite however unlikely the class."""
         m, v = self._gaussian(m, v)
         y = np.broadcast_to(np.asarray(y), m.shape[:1])
@@ -156,19 +161,19 @@ class CategoricalLogit(Likelihood):
 
         return self._average(m, v, log_mean)
 
-    def expected_entropy(self, m: Any, v: Any) -> np.ndarray:
+    def expected_entropy(self, m: Any, v: Any, psi: Any = None) -> np.ndarray:
         """E H(y | η), (n,), in nats."""
         m, v = self._gaussian(m, v)
         if self.n_classes == 2:
             return BernoulliLogit().expected_entropy(*_difference(m, v))
         return self._average(m, v, lambda eta, rows: scipy.special.entr(_softmax(eta)).sum(axis=0).mean(axis=-1))
 
-    def aleatoric(self, m: Any, v: Any) -> np.ndarray:
+    def aleatoric(self, m: Any, v: Any, psi: Any = None) -> np.ndarray:
         """E p (1 − p) of each class, (n, k)."""
         p = self.predictive_probabilities(m, v)
         return p * (1.0 - p) - self.epistemic(m, v)
 
-    def epistemic(self, m: Any, v: Any) -> np.ndarray:
+    def epistemic(self, m: Any, v: Any, psi: Any = None) -> np.ndarray:
         """Var p of each class, (n, k)."""
         m, v = self._gaussian(m, v)
         if self.n_classes == 2:

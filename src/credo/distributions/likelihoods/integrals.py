@@ -19,7 +19,14 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-__all__ = ["log_gaussian_integral", "expected_step", "lattice_normals"]
+__all__ = [
+    "log_gaussian_integral",
+    "log_mixture_integral",
+    "log_moments",
+    "expected_step",
+    "expected_smooth",
+    "lattice_normals",
+]
 
 HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
@@ -133,6 +140,57 @@ def _reach(drop: Callable[[np.ndarray], np.ndarray], side: float, width: np.ndar
     return np.exp(high)
 
 
+def log_mixture_integral(log_f: RowFunction, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """log ∫ exp(log_f(u)) du for each row: the first of `log_moments`."""
+    return log_moments(log_f, low, high)[0]
+
+
+def log_moments(log_f: RowFunction, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """log ∫ exp(log_f(u)) du for each row, and the mean and variance of u under exp(log_f).
+
+    log_f(rows, u), u (j, n), is smooth but may have several peaks; [low, high] (n,) holds all of it. Zooms in on what
+    is within 40 of its highest value and doubles the trapezoid's nodes until the integral moves by less than 1e-11 (64
+    to 16,384 nodes).
+    """
+    result = np.empty((3, low.size))
+    with np.errstate(under="ignore"):
+        for start in range(0, low.size, CHUNK // 1024):
+            rows = np.arange(start, min(start + CHUNK // 1024, low.size))
+            left, right = _bulk(log_f, rows, low[rows], high[rows])
+            nodes, pending, total = 64, np.arange(rows.size), np.full(rows.size, -np.inf)
+            while pending.size and nodes <= 2**14:
+                a, b = left[pending], right[pending]
+                u = a + (b - a) * np.linspace(0.0, 1.0, nodes + 1)[:, None]
+                log_terms = log_f(rows[pending], u)
+                peak = log_terms.max(axis=0)
+                mass = np.exp(log_terms - peak)
+                sums = mass.sum(axis=0)
+                value = peak + np.log(sums * (b - a) / nodes)
+                mass /= sums
+                mean = np.sum(mass * (u - a), axis=0)
+                result[:, rows[pending]] = value, a + mean, np.sum(mass * (u - a - mean) ** 2, axis=0)
+                moved = np.abs(value - total[pending]) > 1e-11 * np.maximum(1.0, np.abs(value))
+                total[pending] = value
+                pending, nodes = pending[moved], 2 * nodes
+    return result[0], result[1], result[2]
+
+
+def _bulk(log_f: RowFunction, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The stretch of [low, high] outside which log_f is 40 below its highest value, to a fiftieth of a grid cell."""
+    low, high = low.copy(), high.copy()
+    # Peaks far narrower than a cell are zoomed in on: each pass keeps what may hold e⁻⁴⁰ of the best seen so far.
+    for _ in range(8):
+        u = low + (high - low) * np.linspace(0.0, 1.0, 257)[:, None]
+        value = log_f(rows, u)
+        inside = value > value.max(axis=0) - NEGLIGIBLE
+        first, last = inside.argmax(axis=0), 256 - inside[::-1].argmax(axis=0)
+        cell = (high - low) / 256.0
+        low, high = np.maximum(low, low + (first - 1) * cell), np.minimum(high, low + (last + 1) * cell)
+        if np.all(last - first > 64):
+            break
+    return low, high
+
+
 @cache
 def _normal_nodes() -> tuple[np.ndarray, np.ndarray]:
     """Trapezoid nodes and weights of N(0, 1), 0.25 apart up to 11.
@@ -175,6 +233,33 @@ def expected_step(
             rest = f(part, nodes[:, None]) - np.where(nodes[:, None] < 0, low[part], high[part])
             below_above = scipy.special.ndtr(np.array([-1.0, 1.0])[:, None] * (m[part] / s[part]))
             result[part] = low[part] * below_above[0] + high[part] * below_above[1] + weights @ (rest * density)
+    return result
+
+
+def expected_smooth(
+    f: Callable[[np.ndarray, np.ndarray], np.ndarray], m: np.ndarray, v: np.ndarray, low: Any, high: Any
+) -> np.ndarray:
+    """E f(η), η ~ N(m, v), for f analytic within π/2 of the line only: what `expected_step` does at thrice its cost.
+
+    For s ≤ 2 the trapezoid rule in z, 0.1 apart: aliasing exp(−2π · (π/2)/0.2) = 4e-22. Above, a smooth step of the
+    same ends has the mean low + (high − low) Φ(m/√(1 + v)), and the rest lives within 40 of 0, 0.2 apart.
+    """
+    low, high = (np.broadcast_to(np.asarray(a, dtype=np.float64), m.shape) for a in (low, high))
+    s = np.sqrt(v)
+    result = np.empty(m.shape)
+    for wide in (False, True):
+        group = np.flatnonzero((s > 2.0) == wide)
+        z = np.arange(-200, 201)[:, None] * 0.2 if wide else np.arange(-110, 111)[:, None] * 0.1
+        for part in np.array_split(group, -(-group.size * z.size // CHUNK)) if group.size else ():
+            if not wide:
+                weights = np.exp(-0.5 * z[:, 0] ** 2)
+                result[part] = weights @ f(part, m[part] + z * s[part]) / weights.sum()
+                continue
+            rise = high[part] - low[part]
+            density = np.exp(-0.5 * ((z - m[part]) / s[part]) ** 2 - HALF_LOG_2PI) / s[part]
+            rest = f(part, z) - low[part] - rise * scipy.special.ndtr(z)
+            mean = low[part] + rise * scipy.special.ndtr(m[part] / np.sqrt(1.0 + v[part]))
+            result[part] = mean + 0.2 * np.sum(rest * density, axis=0)
     return result
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from credo.distributions.likelihoods.base import Likelihood, bad_rows, column, gaussian
+from credo.distributions.likelihoods.base import bad_rows, column
+from credo.distributions.likelihoods.log_link import LogLink
+from credo.distributions.poisson import Poisson
 from credo.distributions.stirling import log_poisson_mode
 from credo.numerics.namespace import namespace
 
@@ -16,7 +18,7 @@ __all__ = ["PoissonLog"]
 
 
 @dataclass(frozen=True)
-class PoissonLog(Likelihood):
+class PoissonLog(LogLink):
     """Counts with log link. An exposure is an offset: η + log exposure.
 
     Derivatives in η: y − e^η; −e^η; −e^η. Above η = 709 e^η is infinite and log p is −inf, as it rounds to.
@@ -42,7 +44,7 @@ class PoissonLog(Likelihood):
         """log(y + ½)."""
         return np.log(np.asarray(y, dtype=np.float64) + 0.5)
 
-    def log_prob(self, y: Any, eta: Any) -> Any:
+    def _log_prob(self, y: Any, eta: Any) -> Any:
         """The log mass; relative to the mode, log p(y | log y) − y (e^t − 1 − t) with t = η − log y, where y > 0."""
         xp = namespace(y, eta)
         y = xp.asarray(y)
@@ -52,13 +54,13 @@ class PoissonLog(Likelihood):
         return xp.where(y > 0, at_mode - xp.where(y > 0, y, 1.0) * (xp.expm1(t) - t), -xp.exp(eta))
 
     def value_and_derivatives(
-        self, y: Any, eta: Any, order: int = 2, out: tuple[np.ndarray, ...] | None = None
+        self, y: Any, eta: Any, order: int = 2, out: tuple[np.ndarray, ...] | None = None, psi: Any = None
     ) -> tuple[np.ndarray, ...]:
         eta = np.asarray(eta, dtype=np.float64)
         shape = np.broadcast_shapes(np.shape(y), eta.shape)
         parts = out or tuple(np.empty(shape) for _ in range(order + 1))
         with np.errstate(over="ignore"):
-            parts[0][...] = self.log_prob(y, eta)
+            parts[0][...] = self._log_prob(y, eta)
             rate = np.exp(eta)
         if order >= 1:
             np.subtract(y, rate, out=parts[1])
@@ -66,33 +68,17 @@ class PoissonLog(Likelihood):
             np.negative(np.broadcast_to(rate, shape), out=part)
         return parts[: order + 1]
 
-    def mean(self, eta: Any) -> Any:
+    def variance(self, eta: Any, psi: Any = None) -> Any:
         """e^η."""
-        return namespace(eta).exp(eta)
+        return self.mean(eta)
 
-    def link(self, mean: Any) -> Any:
-        """log."""
-        return namespace(mean).log(mean)
+    def law(self, eta: Any, psi: Any = None) -> Poisson:
+        """`Poisson` with rate e^η."""
+        return Poisson(self._rate(eta))
 
-    def variance(self, eta: Any) -> Any:
-        """e^η."""
-        return namespace(eta).exp(eta)
-
-    def predictive_mean(self, m: Any, v: Any) -> np.ndarray:
-        """E e^η = e^(m + v/2); infinite where that exceeds 1.8e308."""
-        m, v = gaussian("PoissonLog", m, v)
-        with np.errstate(over="ignore"):
-            return np.exp(m + 0.5 * v)
-
-    def aleatoric(self, m: Any, v: Any) -> np.ndarray:
+    def aleatoric(self, m: Any, v: Any, psi: Any = None) -> np.ndarray:
         """E e^η, the mean of the variances."""
         return self.predictive_mean(m, v)
-
-    def epistemic(self, m: Any, v: Any) -> np.ndarray:
-        """Var e^η = (1 − e^−v) e^(2m + 2v): the factors overflow only where the product does."""
-        m, v = gaussian("PoissonLog", m, v)
-        with np.errstate(over="ignore"):
-            return np.where(v > 0, -np.expm1(-v) * np.exp(2.0 * (m + v)), 0.0)[()]
 
 
 @cache

@@ -35,7 +35,8 @@ SLOW = 0.85
 class EMFit:
     """Where EM ended.
 
-    params : the last evaluated; statistics : gathered at them; bound : the objective there
+    params : the last evaluated; statistics : gathered at them; bound : the objective there. With `finish` the params
+        are one M-step further, where the objective is no lower
     n_passes : E-steps over the data, refused jumps included
     gaps : KL(q ‖ p(z | x, θ)) opened by each plain M-step, where the model computes it
     result : status, bound after every accepted step, seconds, advice
@@ -58,6 +59,7 @@ class _Run:
     rows: float
     threads: int | None
     params: Any
+    finish: bool = False
     statistics: Any = None
     bound: float = -np.inf
     passes: int = 0
@@ -108,7 +110,8 @@ class _Run:
 
     def fit(self, status: str, advice: tuple[str, ...] = ()) -> EMFit:
         result = Result(status, "em", tuple(self.bounds), tuple(self.seconds), {}, advice)
-        return EMFit(self.params, self.statistics, self.bound, self.passes, result, tuple(self.gaps))
+        params = self.model.finalize(self.statistics) if self.finish else self.params
+        return EMFit(params, self.statistics, self.bound, self.passes, result, tuple(self.gaps))
 
 
 def em(
@@ -122,6 +125,7 @@ def em(
     max_iter: int = 1000,
     acceleration: str | None = None,
     threads: int | None = None,
+    finish: bool = False,
     callback: Callable[[int, Any, float], None] | None = None,
 ) -> EMFit:
     """Maximise a likelihood with latent variables from the parameters `start`.
@@ -135,6 +139,8 @@ def em(
     parameter_tol : also wait until no entry of `model.pack(params)` moves more than this
     acceleration : None or "squarem": three to four times fewer passes where components overlap. A jump is taken only
         where the bound is higher than before; otherwise the plain step is.
+    finish : end with an M-step from the last pass, unevaluated: a better point for nothing. It counts as an iteration, so
+        that max_iter = 1 is one pass and one M-step
     callback : called with (step, params, bound) after every accepted step
 
     Returns
@@ -172,7 +178,7 @@ def em(
     """
     _check(tol, max_iter, acceleration)
     source = data if isinstance(data, Source) else ArraySource(data)
-    run = _Run(model, source, float(scale or source.n_rows or 1), threads, start)
+    run = _Run(model, source, float(scale or source.n_rows or 1), threads, start, finish)
     accelerator, quiet = None, 0
     if acceleration:
         model.pack(start)  # a model without a vector of parameters says so before the first pass
@@ -183,7 +189,7 @@ def em(
             raise NumericalError(
                 f"EM: the bound is {run.bound} at the start.", value=run.bound, remedy="Choose another start."
             )
-        for step in range(1, max_iter + 1):
+        for step in range(1, max_iter + (0 if finish else 1)):
             before, old = run.bound, run.params
             plain = model.finalize(run.statistics)
             jumped = accelerator is not None and _try_jump(run, accelerator, plain)

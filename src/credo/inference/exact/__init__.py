@@ -5,7 +5,8 @@
 `spectrum`         the likelihood in rotated coordinates: primal, dual, flat or proper priors alike
 `linear_gaussian`  closed forms, and quadrature or maximisation over the one hyperparameter left
 `belief`           the result: means and variances of coefficients and of f(x)
-`posterior`        the Posterior record over it
+`posterior`        the Posterior record over it; `noise_scale` its part about σ
+`noise_prior`      what is believed of σ; `scale_priors` the quadratures where that is not conjugate
 """
 
 from credo.inference.exact.belief import LinearBelief

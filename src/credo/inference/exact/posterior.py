@@ -10,6 +10,7 @@ import scipy.special
 
 from credo.errors import ParameterError
 from credo.inference.exact.belief import LinearBelief, variance_factor
+from credo.inference.exact.noise_scale import NoiseScaleMarginal
 from credo.inference.result import Result
 from credo.numerics.inversion import invert_cdf
 from credo.numerics.random import as_generator
@@ -87,7 +88,7 @@ class Marginals:
 class LinearPosterior:
     """Belief about the coefficients: array members have the shape of `coef_`, (P,) or (targets, P).
 
-    `intercept` holds the same members for the intercept; `noise_scale_sample(n, rng)` draws the noise scale.
+    `intercept` and `noise_scale` hold the same members for the intercept and the noise scale (in units of a known one).
     """
 
     belief: LinearBelief
@@ -109,6 +110,14 @@ class LinearPosterior:
     def intercept(self) -> Marginals:
         """Marginal belief about the intercept (the expected outcome at x = 0)."""
         return self._marginals(*self.belief.intercept())
+
+    @property
+    def noise_scale(self) -> NoiseScaleMarginal:
+        """Marginal belief about the noise scale (a point where it is known or plugged in)."""
+        weights, variance = self.belief.weights, self.belief.noise_variance
+        if self.single_target:
+            weights, variance = weights[:, 0], variance[:, 0]
+        return NoiseScaleMarginal(weights, variance, self.belief.df)
 
     def _marginals(self, mean: np.ndarray, variance: np.ndarray) -> Marginals:
         tail = (1,) * (mean.ndim - 2)

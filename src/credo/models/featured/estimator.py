@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -11,8 +12,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from credo.blocks.source import Source
+from credo.diagnostics.information import LeaveOneOut
 from credo.errors import UnavailableError
+from credo.models.evidence import Evidence
 from credo.models.featured.source import FeaturedSource, evenly_sampled
+from credo.models.reading import Readable
+from credo.prediction.law_draws import LawDraws
 from credo.saving.registry import register
 
 __all__ = ["FeaturedModel"]
@@ -24,7 +29,7 @@ def _inner_has(name: str) -> Any:
 
 
 @register
-class FeaturedModel(BaseEstimator):
+class FeaturedModel(Readable, BaseEstimator):
     """An estimator on the columns that a feature map makes.
 
     What a scikit-learn `Pipeline` loses stays: `predict_distribution`, `log_evidence_`, `partial_fit`, `Source`s.
@@ -133,6 +138,35 @@ class FeaturedModel(BaseEstimator):
         if not hasattr(type(self.estimator_), "log_evidence_") and not hasattr(self.estimator_, "log_evidence_"):
             raise UnavailableError(f"{type(self.estimator_).__name__} has no evidence.")
         return self.estimator_.log_evidence_
+
+    # -- reading: the estimator's, of the mapped rows --------------------------------------------------------------
+
+    @property
+    def evidence_(self) -> Evidence:
+        """The estimator's, given the map."""
+        check_is_fitted(self, "estimator_")
+        return self.estimator_.evidence_
+
+    def law_draws(self, X: Any, **options: Any) -> LawDraws:
+        """The estimator's, of the mapped rows."""
+        Z = self._mapped(X)
+        return self.estimator_.law_draws(Z, **options)
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> LeaveOneOut:
+        """The estimator's, of the mapped rows: the map, which no outcome went into, stays that of all of them."""
+        Z = self._mapped(X)
+        return self.estimator_.leave_one_out(Z, y, sample_weight, **options)
+
+    def held_out(self, X: Any, y: np.ndarray, sample_weight: Any, splits: Any) -> Iterator[tuple[np.ndarray, Any]]:
+        """The estimator's, of the mapped rows; the map stays that of all rows."""
+        Z = self._mapped(X)
+        return self.estimator_.held_out(Z, y, sample_weight, splits)
+
+    def for_ranking(self) -> Any:
+        """A clone around the estimator's."""
+        if not hasattr(self.estimator, "for_ranking"):
+            return clone(self)
+        return clone(self).set_params(estimator=self.estimator.for_ranking())  # type: ignore[union-attr]
 
     @property
     def result_(self) -> Any:

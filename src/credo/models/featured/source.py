@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class FeaturedSource:
     def __iter__(self) -> Iterator[Block]:
         for block in self.source:
             if block.n_rows:
-                yield Block(self.features.transform(block.X), block.y, block.weights, block.start)
+                yield replace(block, X=self.features.transform(block.X))
 
 
 def evenly_sampled(source: Source, rows: int = SAMPLE_ROWS) -> tuple[np.ndarray, np.ndarray | None]:

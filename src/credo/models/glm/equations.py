@@ -1,21 +1,24 @@
-"""Generalised linear models: log-likelihood, gradient and curvature of a block, and what the prior adds.
+"""Generalised linear models: log-likelihood, gradient and curvature of a block of rows.
 
-Notation: φ(x) = (1, x − centre) when there is an intercept, (x) otherwise, D entries; k linear predictors η = Θ φ with
-Θ (k, D) flattened class by class: k = 1 for scalar likelihoods, the number of classes for softmax.
+Notation: Θ is flat: m linear predictors' weights θ_j, then ψ (a,), the likelihood's auxiliary parameters on the real
+line (log dispersion, cut-points...). φ_j(x) = (1, (x − centre)/scale) over the columns of predictor j, without the 1
+where there is no intercept; η_j = φ_j·θ_j, and the first takes the row's offset. With ∂ in (η_1..η_m, ψ):
 
-    scalar    ∇ = Σ φ ∂log p/∂η              H = −Σ φφᵀ ∂²log p/∂η²
-    softmax   ∇_a = Σ φ (1[y=a] − p_a)       H_ab = Σ φφᵀ p_a (1[a=b] − p_b)
+    ∇_j = Σ φ_j ∂_j log p     ∇_ψ = Σ ∂_ψ log p
+    H_jl = −Σ φ_j φ_lᵀ ∂²_jl     H_jψ = −Σ φ_j ∂²_jψ     H_ψψ = −Σ ∂²_ψψ
+    softmax: m = k classes on one φ, H_ab = Σ φφᵀ p_a (1[a=b] − p_b)
 
-Centring is on the column means, so that far-off columns do not cost digits; coefficients are mapped back at the end.
+Columns are centred and scaled so that far-off and odd units cost no digits; weights are mapped back at the end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
-import scipy.special
 
 from credo.blocks.array import ArraySource
 from credo.blocks.generator import GeneratorSource
@@ -23,9 +26,9 @@ from credo.blocks.source import Block, Source
 from credo.distributions.likelihoods import CategoricalLogit, Likelihood
 from credo.saving.registry import register
 
-__all__ = ["GlmStatistics", "Design", "accumulate", "log_likelihoods", "class_probabilities"]
+__all__ = ["Design", "GlmStatistics", "accumulate", "log_likelihoods", "values_and_gradients", "predictors"]
 
-# Cells of a (rows × points) chunk of linear predictors: 4 MiB of float64, half an L2 cache in and out.
+# Cells of a (points × rows) chunk of linear predictors: 4 MiB of float64, half an L2 cache in and out.
 CHUNK_CELLS = 2**19
 # Prepared rows kept between Newton's passes: up to 512 MiB of them, since they double what the data hold.
 KEPT_CELLS = 2**26
@@ -33,7 +36,7 @@ KEPT_CELLS = 2**26
 
 @dataclass(frozen=True)
 class GlmStatistics:
-    """Σ over rows of log p (float), its gradient (kD,) and curvature (kD, kD)."""
+    """Σ over rows of log p (float), its gradient and curvature in Θ, (K,) and (K, K)."""
 
     value: float
     gradient: np.ndarray
@@ -44,30 +47,68 @@ class GlmStatistics:
 
 
 @register
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Design:
-    """How a block becomes φ and outcomes: `centre` (P,), whether there is an intercept, the sorted class labels."""
+    """How a row becomes φ, and Θ its parts.
+
+    centre, scale : (P,) of the columns
+    classes : labels where outcomes are classes
+    columns : of each linear predictor, indices into the P columns; None: all predictors share all columns
+    """
 
     likelihood: Likelihood
     intercept: bool
     centre: np.ndarray
+    scale: np.ndarray
     classes: np.ndarray | None = None
+    columns: tuple[np.ndarray, ...] | None = None
 
-    @property
+    @cached_property
     def n_predictors(self) -> int:
+        if self.columns is not None:
+            return len(self.columns)
         return self.likelihood.n_classes if isinstance(self.likelihood, CategoricalLogit) else 1
 
+    @cached_property
+    def n_auxiliary(self) -> int:
+        return len(self.likelihood.auxiliary)
+
+    @cached_property
+    def spans(self) -> tuple[slice, ...]:
+        """Where the weights of each predictor are in Θ."""
+        sizes = [self.centre.size] * self.n_predictors if self.columns is None else [c.size for c in self.columns]
+        ends = np.cumsum([0, *(size + self.intercept for size in sizes)])
+        return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
+
     @property
-    def width(self) -> int:
-        return self.centre.size + self.intercept
+    def n_weights(self) -> int:
+        return self.spans[-1].stop
+
+    @property
+    def size(self) -> int:
+        """Entries of Θ."""
+        return self.n_weights + self.n_auxiliary
+
+    @property
+    def is_softmax(self) -> bool:
+        return self.columns is None and self.n_predictors > 1
 
     def rows(self, X: np.ndarray) -> np.ndarray:
         """φ (n, D) in float64, columns contiguous: scaling rows then runs along memory, a dozen columns apart not."""
         lead = int(self.intercept)
         phi = np.empty((X.shape[1] + lead, X.shape[0])).T
         phi[:, :lead] = 1.0
-        np.subtract(X, self.centre, out=phi[:, lead:])
+        rest = phi[:, lead:]
+        np.subtract(X, self.centre, out=rest)
+        rest /= self.scale
         return phi
+
+    def part(self, phi: np.ndarray, j: int) -> np.ndarray:
+        """The columns of φ that predictor j sees."""
+        if self.columns is None:
+            return phi
+        lead = int(self.intercept)
+        return phi[:, np.concatenate([np.arange(lead), lead + self.columns[j]])]
 
     def prepare(self, source: Source) -> Source:
         """The same blocks with φ for X and codes for y; kept between passes when they fit in memory beside the data."""
@@ -75,33 +116,94 @@ class Design:
         def blocks() -> Iterator[Block]:
             for block in source:
                 assert block.y is not None
-                y = block.y if self.classes is None else np.searchsorted(self.classes, block.y)
-                if self.n_predictors == 1:
+                y = block.y if self.classes is None else class_codes(self.classes, block.y)
+                if not self.is_softmax:
                     y = np.asarray(y, dtype=np.float64)
-                yield replace(block, X=self.rows(block.X), y=y)
+                weights = None if block.weights is None else np.asarray(block.weights, dtype=np.float64)
+                yield replace(block, X=self.rows(block.X), y=y, weights=weights)
 
         rows = source.n_rows if isinstance(source, ArraySource) else None
-        if rows is None or rows * self.width > KEPT_CELLS:
-            return GeneratorSource(blocks)
+        if rows is None or rows * (self.centre.size + 1) > KEPT_CELLS:
+            return GeneratorSource(blocks, source.n_rows)
         kept = list(blocks())
-        return GeneratorSource(lambda: iter(kept))
+        return GeneratorSource(lambda: iter(kept), rows)
+
+    def to_raw(self, theta: np.ndarray) -> np.ndarray:
+        """Θ (..., K) for φ = (1, x): weights in the columns' units, levels at x = 0 instead of at the centre."""
+        raw = np.array(theta, dtype=np.float64)
+        lead = int(self.intercept)
+        for j, span in enumerate(self.spans):
+            used = slice(None) if self.columns is None else self.columns[j]
+            weights = raw[..., span][..., lead:]
+            weights /= self.scale[used]
+            if lead:
+                raw[..., span.start] -= weights @ self.centre[used]
+            elif np.any(self.centre):  # the level is in the cut-points, of which the first is a parameter itself
+                raw[..., self.n_weights] += weights @ self.centre[used]
+        return raw
+
+    def raw(self) -> Design:
+        """The design that raw Θ belong to."""
+        return replace(self, centre=np.zeros_like(self.centre), scale=np.ones_like(self.scale))
+
+
+def class_codes(classes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Positions (n,) of labels in `classes`, which may be in any order."""
+    order = np.argsort(classes, kind="stable")
+    return order[np.searchsorted(classes, y, sorter=order)]
 
 
 def accumulate(block: Block, theta: np.ndarray, design: Design) -> GlmStatistics:
-    """Statistics of one prepared block at Θ, flat (kD,). Cost rows · D² · k(k + 1)/2."""
-    phi, y = block.X, block.y
-    assert y is not None
-    weights = None if block.weights is None else np.asarray(block.weights, dtype=np.float64)
-    if design.n_predictors > 1:
-        return _softmax(phi, y, weights, theta.reshape(design.n_predictors, -1))
-    value, slope, curvature = design.likelihood.value_and_derivatives(y, phi @ theta)
+    """Statistics of one prepared block at Θ, flat (K,). Cost rows · K²."""
+    if design.is_softmax:
+        return _softmax(block, theta.reshape(design.n_predictors, -1))
+    if design.columns is not None or design.n_auxiliary:
+        return _joint(block, theta, design)
+    phi, y, weights = block.X, block.y, block.weights
+    eta = phi @ theta
+    if block.offset is not None:
+        eta += block.offset
+    value, slope, curvature = design.likelihood.value_and_derivatives(y, eta)
     if weights is not None:
         value, slope, curvature = value * weights, slope * weights, curvature * weights
     root = phi * np.sqrt(np.negative(curvature, out=curvature), out=curvature)[:, None]
     return GlmStatistics(float(value.sum()), phi.T @ slope, root.T @ root)
 
 
-def _softmax(phi: np.ndarray, y: np.ndarray, weights: np.ndarray | None, theta: np.ndarray) -> GlmStatistics:
+def _joint(block: Block, theta: np.ndarray, design: Design) -> GlmStatistics:
+    """Several predictors with designs of their own, and auxiliary parameters."""
+    m = design.n_predictors
+    parts = [design.part(block.X, j) for j in range(m)]
+    eta = _stacked([part @ theta[span] for part, span in zip(parts, design.spans)], block.offset)
+    value, first, second = design.likelihood.joint_derivatives(block.y, eta, theta[design.n_weights :], order=2)
+    if block.weights is not None:
+        value, first = value * block.weights, first * block.weights[:, None]
+        second = second * block.weights[:, None, None]
+    gradient = np.concatenate([*(part.T @ first[:, j] for j, part in enumerate(parts)), first[:, m:].sum(axis=0)])
+    curvature = np.empty((design.size, design.size))
+    tail = slice(design.n_weights, None)
+    for j, (part, span) in enumerate(zip(parts, design.spans)):
+        for i in range(j + 1):
+            cross = parts[i].T @ (part * second[:, i, j][:, None])
+            curvature[design.spans[i], span] = cross
+            curvature[span, design.spans[i]] = cross.T
+        beside = part.T @ second[:, j, m:]
+        curvature[span, tail] = beside
+        curvature[tail, span] = beside.T
+    curvature[tail, tail] = second[:, m:, m:].sum(axis=0)
+    return GlmStatistics(float(value.sum()), gradient, np.negative(curvature, out=curvature))
+
+
+def _stacked(etas: list[np.ndarray], offset: np.ndarray | None) -> np.ndarray:
+    """(..., n) of one predictor, (..., n, m) of several; the offset goes to the first."""
+    if offset is not None:
+        etas[0] = etas[0] + offset
+    return etas[0] if len(etas) == 1 else np.stack(etas, axis=-1)
+
+
+def _softmax(block: Block, theta: np.ndarray) -> GlmStatistics:
+    phi, y, weights = block.X, block.y, block.weights
+    assert y is not None
     k, d = theta.shape
     log_p = phi @ theta.T
     log_p -= log_p.max(axis=1, keepdims=True)
@@ -120,54 +222,54 @@ def _softmax(phi: np.ndarray, y: np.ndarray, weights: np.ndarray | None, theta: 
             share = p[:, a] * ((a == b) - p[:, b])
             if weights is not None:
                 share = share * weights
-            block = (phi * share[:, None]).T @ phi
-            curvature[a, :, b, :] = block
-            curvature[b, :, a, :] = block.T
+            cross = (phi * share[:, None]).T @ phi
+            curvature[a, :, b, :] = cross
+            curvature[b, :, a, :] = cross.T
     return GlmStatistics(float(value.sum()), (residual.T @ phi).ravel(), curvature.reshape(k * d, k * d))
 
 
-def log_likelihoods(block: Block, points: np.ndarray, design: Design) -> np.ndarray:
-    """Log-likelihood of a prepared block's rows at each of S points (S, kD): (S,). Cost rows · S · kD."""
-    y = block.y
-    assert y is not None
-    weights = np.ones(block.n_rows) if block.weights is None else np.asarray(block.weights, dtype=np.float64)
-    result = np.empty(len(points))
-    for part, eta in predictors(block.X, points, design.n_predictors):
-        if design.n_predictors == 1:
-            value = design.likelihood.log_prob(y[:, None], eta)
+def predictors(
+    phi: np.ndarray, points: np.ndarray, design: Design, offset: np.ndarray | None = None
+) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    """Chunks of S points (S, K), with their η: (s, n) of one predictor, (s, n, m) of several; and their ψ (s, a)."""
+    m = design.n_predictors
+    size = max(1, CHUNK_CELLS // max(1, len(phi) * m))
+    parts = [design.part(phi, j) for j in range(1 if design.columns is None else m)]
+    for start in range(0, len(points), size):
+        chunk = slice(start, start + size)
+        theta = points[chunk]
+        psi = theta[:, design.n_weights :]
+        if design.is_softmax:
+            yield chunk, (theta.reshape(len(theta) * m, -1) @ phi.T).reshape(len(theta), m, -1).swapaxes(1, 2), psi
         else:
-            value = design.likelihood.log_prob(np.broadcast_to(y[:, None], eta.shape[:2]), eta)
-        result[part] = weights @ value
+            yield chunk, _stacked([theta[:, span] @ part.T for span, part in zip(design.spans, parts)], offset), psi
+
+
+def log_likelihoods(block: Block, points: np.ndarray, design: Design) -> np.ndarray:
+    """Log-likelihood of a prepared block's rows at each of S points (S, K): (S,). Cost rows · S · K."""
+    result = np.empty(len(points))
+    for chunk, eta, psi in predictors(block.X, points, design, block.offset):
+        y = np.broadcast_to(block.y, eta.shape[:2]) if design.is_softmax else block.y  # type: ignore[arg-type]
+        value = design.likelihood.log_prob(y, eta, psi) if design.n_auxiliary else design.likelihood.log_prob(y, eta)
+        result[chunk] = value.sum(axis=1) if block.weights is None else value @ block.weights
     return result
 
 
-def predictors(phi: np.ndarray, points: np.ndarray, k: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Chunks of points with their η: (n, s) for k = 1, (n, s, k) for more."""
-    size = max(1, CHUNK_CELLS // max(1, len(phi) * k))
-    for start in range(0, len(points), size):
-        part = slice(start, start + size)
-        theta = points[part]
-        eta = phi @ theta.T if k == 1 else phi @ theta.reshape(len(theta) * k, -1).T
-        yield part, eta if k == 1 else eta.reshape(len(phi), -1, k)
-
-
-def class_probabilities(
-    phi: np.ndarray, points: np.ndarray, weights: np.ndarray, design: Design
-) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_s w_s p(y | φ, θ_s), (n, classes), and Σ_s w_s H(y | φ, θ_s) in nats, (n,). Cost n · S · kD."""
-    k = design.n_predictors
-    table, entropy = np.zeros((len(phi), max(k, 2))), np.zeros(len(phi))
-    for part, eta in predictors(phi, points, k):
-        w = weights[part]
-        if k == 1:
-            p = scipy.special.expit(eta)
-            table[:, 1] += p @ w
-            table[:, 0] += scipy.special.expit(-eta) @ w
-            # H = log(1 + e^−|η|) + |η| min(p, 1 − p), from what is already there
-            size = np.abs(eta)
-            entropy += (np.log1p(np.exp(-size)) + size * np.minimum(p, 1.0 - p)) @ w
+def values_and_gradients(block: Block, points: np.ndarray, design: Design) -> tuple[np.ndarray, np.ndarray]:
+    """Log-likelihood (S,) and gradient (S, K) of a prepared block at S points. Cost rows · S · K."""
+    values, gradients = np.empty(len(points)), np.empty((len(points), design.size))
+    m = design.n_predictors
+    for chunk, eta, psi in predictors(block.X, points, design, block.offset):
+        if design.n_auxiliary or design.columns is not None:
+            value, first, *_ = design.likelihood.joint_derivatives(block.y, eta, psi, order=1)
         else:
-            p = design.likelihood.mean(eta)
-            table += np.einsum("nsk,s->nk", p, w)
-            entropy += scipy.special.entr(p).sum(axis=-1) @ w
-    return table, entropy
+            y = np.broadcast_to(block.y, eta.shape[:2]) if design.is_softmax else block.y  # type: ignore[arg-type]
+            value, first = design.likelihood.value_and_derivatives(y, eta, order=1)
+            first = first if design.is_softmax else first[..., None]
+        if block.weights is not None:
+            value, first = value * block.weights, first * block.weights[:, None]
+        values[chunk] = value.sum(axis=1)
+        for j, span in enumerate(design.spans):
+            gradients[chunk, span] = first[..., j] @ design.part(block.X, j)
+        gradients[chunk, design.n_weights :] = first[..., m:].sum(axis=1)
+    return values, gradients

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from credo.errors import ParameterError, UnavailableError
+from credo.distributions.likelihoods import Likelihood
+from credo.errors import MissingDependencyError, ParameterError, UnavailableError
 from credo.inference.result import Result
 from credo.inference.weighted import WeightedDraws
 from credo.numerics.random import as_generator
@@ -21,12 +22,16 @@ N_DRAWS = 4000
 @register
 @dataclass(frozen=True, eq=False)
 class GlmPosterior:
-    """Belief about the coefficients: array members have the shape of `coef_`, (P,) or (k, P).
+    """Belief about the coefficients: array members have the shape of `coef_`, (k, P).
 
-    draws : weighted points of (intercept, coefficients) a predictor, in raw units; None for a point estimate
+    draws : weighted points of (intercept, coefficients) a predictor, then of the rest, in raw units; None for a point
+        estimate
     mode : (k, P + intercept)
     intercept_mean, intercept_sd : of the k intercepts
     log_evidence : log p(y | X), None where a prior is improper or nothing was integrated
+    likelihood : names what else is unknown (dispersion, shape, cut-points), by `auxiliary_values`
+    rest : mode of what follows the first predictor's weights: those of a further one, and auxiliary parameters on the
+        real line
     """
 
     draws: WeightedDraws | None
@@ -35,6 +40,8 @@ class GlmPosterior:
     names: tuple[str, ...]
     result: Result
     log_evidence: float | None = None
+    likelihood: Likelihood | None = None
+    rest: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     @property
     def inference(self) -> str:
@@ -48,17 +55,43 @@ class GlmPosterior:
         return self.draws
 
     def _coefficients(self, flat: np.ndarray) -> np.ndarray:
-        """(..., k(P + 1)) → (..., k, P), the shape of coef_ for k ≥ 2 and (..., 1, P) for one predictor."""
-        shaped = flat.reshape(*flat.shape[:-1], *self.mode.shape)
+        """(..., K) → (..., k, P), the shape of coef_ for k ≥ 2 and (..., 1, P) for one predictor."""
+        shaped = flat[..., : self.mode.size].reshape(*flat.shape[:-1], *self.mode.shape)
         return shaped[..., int(self.has_intercept) :]
 
     def _intercepts(self, flat: np.ndarray) -> np.ndarray:
-        shaped = flat.reshape(*flat.shape[:-1], *self.mode.shape)
+        shaped = flat[..., : self.mode.size].reshape(*flat.shape[:-1], *self.mode.shape)
         return shaped[..., 0] if self.has_intercept else np.zeros(shaped.shape[:-1])
+
+    def support(self, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Points (S, K) that stand for the posterior (about n, if given), and their weights; or the mode alone."""
+        if self.draws is None:
+            return self.flat_mode[None], np.ones(1)
+        return (self.draws.points, self.draws.weights) if n is None else self.draws.thinned(n)
+
+    def auxiliary(self, flat: np.ndarray) -> dict[str, np.ndarray]:
+        """Natural name → value of the likelihood's unknowns in flat vectors (..., K)."""
+        if self.likelihood is None or not self.likelihood.auxiliary:
+            return {}
+        return self.likelihood.auxiliary_values(flat[..., -len(self.likelihood.auxiliary) :])
+
+    @property
+    def flat_mode(self) -> np.ndarray:
+        """(K,) everything at the mode."""
+        return np.concatenate([self.mode.ravel(), self.rest])
+
+    def auxiliary_mean(self) -> dict[str, np.ndarray]:
+        """Natural name → posterior mean, or the value at the mode of a point estimate."""
+        if self.draws is None:
+            return self.auxiliary(self.flat_mode)
+        return {
+            name: np.tensordot(self.draws.weights, value, axes=1)
+            for name, value in self.auxiliary(self.draws.points).items()
+        }
 
     @property
     def mean(self) -> np.ndarray:
-        return self._coefficients(self.mode.ravel() if self.draws is None else self.draws.mean)
+        return self._coefficients(self.flat_mode if self.draws is None else self.draws.mean)
 
     @property
     def sd(self) -> np.ndarray:
@@ -71,7 +104,7 @@ class GlmPosterior:
 
     @property
     def intercept_mean(self) -> np.ndarray:
-        return self._intercepts(self.mode.ravel() if self.draws is None else self.draws.mean)
+        return self._intercepts(self.flat_mode if self.draws is None else self.draws.mean)
 
     @property
     def intercept_sd(self) -> np.ndarray:
@@ -91,13 +124,14 @@ class GlmPosterior:
         return self._coefficients(self._require("draws").sample(n, as_generator(rng)))
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """4,000 draws of "coef" or "intercept", always the same ones."""
-        flat = self._require("draws").sample(N_DRAWS, 0)
-        if name == "coef":
-            return self._coefficients(flat)
-        if name == "intercept":
-            return self._intercepts(flat)
-        raise ParameterError("GlmPosterior", "name", "'coef' or 'intercept'", name)
+        """4,000 draws of "coef", "intercept" or an auxiliary parameter, always the same ones."""
+        draws = self._named(self._require("draws").sample(N_DRAWS, 0))
+        if name not in draws:
+            raise ParameterError("GlmPosterior", "name", f"one of {', '.join(map(repr, draws))}", name)
+        return draws[name]
+
+    def _named(self, flat: np.ndarray) -> dict[str, np.ndarray]:
+        return {"coef": self._coefficients(flat), "intercept": self._intercepts(flat), **self.auxiliary(flat)}
 
     def log_prob(self, theta: Any) -> np.ndarray:
         """Log density at coefficients (..., *shape of coef_), of the Normal with the posterior's moments."""
@@ -112,32 +146,34 @@ class GlmPosterior:
         )
 
     def summary(self, mass: float = 0.9) -> dict[str, dict[str, Any]]:
-        """Coefficient name → mean, sd, lower, upper, probability of being positive; arrays over k predictors."""
+        """Name → mean, sd, lower, upper, probability of being positive; arrays over predictors or cut-points."""
         draws = self._require("summary")
-        lower, upper = draws.quantile(np.array([(1.0 - mass) / 2.0, (1.0 + mass) / 2.0]))
-        flat = {
-            "mean": draws.mean,
-            "sd": np.sqrt(np.diag(draws.covariance)),
-            "lower": lower,
-            "upper": upper,
-            "prob_positive": draws.probability_positive(),
-        }
         names = (["intercept"] if self.has_intercept else []) + list(self.names)
-        table: dict[str, dict[str, Any]] = {}
-        for i, name in enumerate(names):
-            columns = {key: value.reshape(self.mode.shape)[:, i] for key, value in flat.items()}
-            table[name] = {k: float(v[0]) if v.size == 1 else v for k, v in columns.items()}
-        return table
+        columns = draws.points[:, : self.mode.size].reshape(-1, *self.mode.shape)
+        parts = {name: columns[..., i] for i, name in enumerate(names)}
+        parts |= {name: value.reshape(len(value), -1) for name, value in self.auxiliary(draws.points).items()}
+        return {name: _marginals(draws, value, mass) for name, value in parts.items()}
 
     def to_arviz(self, draws: int = N_DRAWS, rng: Any = 0) -> Any:
         """Draws as an ArviZ tree (one chain); needs the extra `arviz`."""
         try:
             from arviz_base import from_dict  # type: ignore[import-not-found]
         except ImportError:
-            from credo.errors import MissingDependencyError
-
             raise MissingDependencyError("arviz-base", "arviz", "to_arviz") from None
         flat = self._require("draws").sample(draws, as_generator(rng))
-        return from_dict(
-            {"posterior": {"coef": self._coefficients(flat)[None], "intercept": self._intercepts(flat)[None]}}
-        )
+        return from_dict({"posterior": {name: value[None] for name, value in self._named(flat).items()}})
+
+
+def _marginals(draws: WeightedDraws, points: np.ndarray, mass: float) -> dict[str, Any]:
+    """The columns of a summary for points (S, d), arrays (d,) or numbers where d = 1."""
+    ends = np.array([(1.0 - mass) / 2.0, (1.0 + mass) / 2.0])
+    lower, upper = replace(draws, points=points).quantile(ends)
+    mean = draws.weights @ points
+    found = {
+        "mean": mean,
+        "sd": np.sqrt(draws.weights @ np.square(points - mean)),
+        "lower": lower,
+        "upper": upper,
+        "prob_positive": draws.weights @ (points > 0.0),
+    }
+    return {key: float(value[0]) if value.size == 1 else value for key, value in found.items()}

@@ -1,4 +1,4 @@
-"""The last rung for a generalised linear model: Hamiltonian Monte Carlo on coefficients and the prior's learned scale.
+"""The last rung for a generalised linear model: chains on Θ, with the prior's learned scale integrated out.
 
 The posterior has one mode and the curvature there whitens it, so many short chains serve; all are evaluated in one pass
 over the rows, their predictors the columns of one product.
@@ -7,81 +7,107 @@ over the rows, their predictors the columns of one product.
 from __future__ import annotations
 
 import time
+import warnings
+from collections.abc import Callable
 
 import numpy as np
 import scipy.linalg
 
-from credo.blocks.reduction import reduce
-from credo.blocks.source import Block, Source
 from credo.diagnostics.mcmc import check_convergence
+from credo.errors import ConvergenceWarning
+from credo.inference.mcmc.driver import sample
 from credo.inference.mcmc.ensemble import ensemble_hmc
+from credo.inference.mcmc.nuts import NUTS
 from credo.inference.result import Result
+from credo.inference.target import Target
 from credo.inference.weighted import WeightedDraws
-from credo.models.glm.equations import Design
-from credo.models.glm.laplace import GlmFit, GlmPrior
-from credo.numerics.cholesky import cholesky
+from credo.models.glm.laplace import DataTerm, GlmMode
+from credo.models.glm.prior import GlmPrior
 
-__all__ = ["sampled_posterior", "AFFORDABLE"]
+__all__ = ["AFFORDABLE", "ENGINES", "sampled_posterior"]
 
 # rows × parameters up to which "auto" climbs here by itself: a few seconds of gradients.
 AFFORDABLE = 100_000
+ENGINES = ("nuts", "hmc")
 CHAINS, WARMUP, DRAWS = 8, 200, 500
+# Whitened, step size is all that warm-up has to find.
+NUTS_CHAINS, NUTS_WARMUP, NUTS_DRAWS = 4, 300, 1000
+
+Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def sampled_posterior(
-    source: Source, design: Design, prior: GlmPrior, fit: GlmFit, labels: list[str]
+    data: DataTerm, prior: GlmPrior, mode: GlmMode, labels: list[str], engine: str
 ) -> tuple[WeightedDraws, Result]:
-    """Draws of Θ with equal weights, τ integrated out, and the sampler's report, by `labels` of the kD coefficients.
+    """Draws of Θ with equal weights, τ integrated out, and the sampler's report, by `labels` of the K parameters.
 
     The seed is fixed, so that a fit is a function of its data.
     """
-    d = fit.mode.size
     rng = np.random.default_rng(0)
-    gauge = prior.gauge(fit.statistics.curvature)
-    _, precision = prior.mean_and_precision(fit.tau)
-    lower = cholesky(fit.statistics.curvature + gauge + precision, "the posterior precision").lower
-    z = rng.standard_normal((CHAINS, d))
-    starts = fit.mode + scipy.linalg.solve_triangular(lower, z.T, lower=True, trans=1).T
+    gauge = prior.gauge(mode.statistics.curvature)
+    lower = mode.precision_lower(prior)
+    z = rng.standard_normal((CHAINS, mode.position.size))
+    starts = mode.position + scipy.linalg.solve_triangular(lower, z.T, lower=True, trans=1).T
 
     def density(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        value, gradient = reduce(
-            source, lambda block: chains_gradient(block, theta, design), lambda a, b: (a[0] + b[0], a[1] + b[1])
-        )
+        value, gradient = data.gradients(theta)
         prior_value, prior_gradient = prior.log_density(theta, gradient=True)
         pinned = theta @ gauge
         return value + prior_value - 0.5 * (pinned * theta).sum(axis=1), gradient + prior_gradient - pinned
 
     began = time.perf_counter()
-    draws = ensemble_hmc(density, starts, lower, rng, warmup=WARMUP, draws=DRAWS)
-    verdict = check_convergence({label: draws.positions[..., i] for i, label in enumerate(labels)})
-    advice = verdict.advice
-    if draws.divergences:
-        advice = (*advice, f"{draws.divergences} of {CHAINS * DRAWS} trajectories diverged: the draws may be biased.")
+    run = _nuts if engine == "nuts" else _ensemble
+    positions, divergences = run(density, starts, lower, rng)
+    verdict = check_convergence({label: positions[..., i] for i, label in enumerate(labels)})
+    advice = tuple(verdict.advice)
+    if divergences:
+        total = positions.shape[0] * positions.shape[1]
+        advice = (*advice, f"{divergences} of {total} trajectories diverged: the draws may be biased.")
     result = Result(
         "not_certified" if advice else "converged",
-        "hmc",
+        engine,
         seconds=(time.perf_counter() - began,),
         certificate={"rhat": verdict.rhat, "ess_bulk": verdict.ess_bulk, "ess_tail": verdict.ess_tail},
-        advice=tuple(advice),
+        advice=advice,
     )
-    points = draws.positions.reshape(-1, d)[rng.permutation(CHAINS * DRAWS)]  # any prefix is a fair sample
+    return equally_weighted(positions, rng, verdict.ess_bulk), result
+
+
+def _ensemble(
+    density: Density, starts: np.ndarray, lower: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, int]:
+    """Positions (chains, draws, K) of trajectories of one length for all chains, and how many diverged."""
+    draws = ensemble_hmc(density, starts, lower, rng, warmup=WARMUP, draws=DRAWS)
+    return draws.positions, draws.divergences
+
+
+def _nuts(density: Density, starts: np.ndarray, lower: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    """The same by the no-U-turn sampler on u = Lᵀθ, four chains."""
+
+    def whitened(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        theta = scipy.linalg.solve_triangular(lower, u.T, lower=True, trans=1, check_finite=False).T
+        value, gradient = density(theta)
+        return value, scipy.linalg.solve_triangular(lower, gradient.T, lower=True, check_finite=False).T
+
+    target = Target(
+        None,
+        {"u": (starts.shape[1],)},
+        value_and_gradient=whitened,
+        initial=(starts @ lower)[:NUTS_CHAINS],
+        vectorised=True,
+    )
+    with warnings.catch_warnings():  # what it would warn of is in the report that is made of its draws
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        draws = sample(target, NUTS(), chains=NUTS_CHAINS, draws=NUTS_DRAWS, warmup=NUTS_WARMUP, rng=rng)
+    u = draws.values["u"]
+    flat = scipy.linalg.solve_triangular(lower, u.reshape(-1, u.shape[-1]).T, lower=True, trans=1).T
+    return flat.reshape(u.shape), sum(chain.divergences for chain in draws.checkpoint.chains)  # type: ignore[union-attr]
+
+
+def equally_weighted(positions: np.ndarray, rng: np.random.Generator, ess: float) -> WeightedDraws:
+    """Draws (chains, draws, K) as weighted points, shuffled: any prefix is a fair sample."""
+    points = positions.reshape(-1, positions.shape[-1])
+    points = points[rng.permutation(len(points))]
     equal = np.full(len(points), 1.0 / len(points))
-    covariance = np.cov(points.T).reshape(d, d)
-    return WeightedDraws(points, equal, points.mean(axis=0), covariance, np.nan, verdict.ess_bulk, np.nan), result
-
-
-def chains_gradient(block: Block, theta: np.ndarray, design: Design) -> tuple[np.ndarray, np.ndarray]:
-    """Log-likelihood (c,) and gradient (c, kD) of a prepared block at c positions."""
-    phi, y, k = block.X, block.y, design.n_predictors
-    assert y is not None
-    weights = None if block.weights is None else np.asarray(block.weights, dtype=np.float64)[:, None]
-    if k == 1:
-        value, slope = design.likelihood.value_and_derivatives(y[:, None], phi @ theta.T, order=1)
-    else:
-        eta = (phi @ theta.reshape(-1, phi.shape[1]).T).reshape(len(phi), -1, k)
-        codes = np.broadcast_to(y[:, None], eta.shape[:2])
-        value, slope = design.likelihood.value_and_derivatives(codes, eta, order=1)
-    if weights is not None:
-        value, slope = value * weights, slope * (weights if k == 1 else weights[..., None])
-    gradient = slope.reshape(len(phi), -1).T @ phi
-    return value.sum(axis=0), gradient.reshape(len(theta), -1)
+    covariance = np.cov(points.T).reshape(points.shape[1], points.shape[1])
+    return WeightedDraws(points, equal, points.mean(axis=0), covariance, np.nan, ess, np.nan)

@@ -7,11 +7,11 @@
     learned        quadrature over r          Student-t given r, quadrature over r
 
 r is the ratio of prior to noise variance. "evidence" replaces a quadrature by the maximum and σ² by its estimate there.
+A prior of σ that is not conjugate adds a quadrature over σ (`inference.exact.scale_priors`). Other priors and noises:
+`dispatch`.
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,73 +19,76 @@ from credo.errors import ParameterError
 from credo.inference.exact.belief import LinearBelief
 from credo.inference.exact.linear_gaussian import (
     Likelihood,
-    NoisePrior,
     fixed_prior,
     flat_prior,
     learned_scale,
     prior_in_own_units,
 )
+from credo.inference.exact.noise_prior import NoisePrior
+from credo.inference.exact.scale_priors import flat_with_scale_prior, learned_with_scale_prior
 from credo.inference.exact.spectrum import Whitening, centred_rows, plain_rows
 from credo.inference.exact.statistics import RegressionStatistics
+from credo.models.linear.specification import OWNER, LinearSpecification
 from credo.models.priors import CoefficientPrior, resolve_prior
+from credo.models.scale_mixtures import ScaleMixture
 
-__all__ = ["LinearSpecification", "solve"]
-
-
-@dataclass(frozen=True)
-class LinearSpecification:
-    """What the user stated.
-
-    prior : as given to `LinearRegression`
-    fit_intercept, intercept_prior : (mean, sd) or None for flat
-    noise_scale : known scalar sd; None when learned, or known per row (then already in the statistics)
-    noise_known : whether the noise is known
-    noise_prior : of σ² when it is learned
-    maximise : "evidence" instead of quadrature
-    """
-
-    prior: object
-    fit_intercept: bool
-    intercept_prior: tuple[float, float] | None
-    noise_scale: float | None
-    noise_known: bool
-    noise_prior: NoisePrior
-    maximise: bool
-    names: tuple[str, ...]
+__all__ = ["column_scale", "likelihood_of", "prepare", "solve"]
 
 
-def solve(statistics: RegressionStatistics, spec: LinearSpecification) -> tuple[LinearBelief, str]:
-    """The belief and the name of the rung: "exact", "collapsed" or "evidence"."""
+def prepare(
+    statistics: RegressionStatistics, spec: LinearSpecification
+) -> tuple[RegressionStatistics, CoefficientPrior, bool]:
+    """Statistics in units of a known noise scale, with an intercept prior among them where it can be; the prior; and
+    whether the intercept has to be a column instead."""
     if spec.noise_scale is not None:
         statistics = statistics.divided(spec.noise_scale)
-    prior = resolve_prior("LinearRegression", spec.prior, column_scale(statistics, spec.fit_intercept))
+    prior = resolve_prior(OWNER, spec.prior, column_scale(statistics, spec.fit_intercept))
     if prior.kind == "conjugate" and spec.noise_known:
+        raise ParameterError(OWNER, "prior", "Normal or MultivariateNormal when the noise is known", spec.prior)
+    if prior.kind == "conjugate" and spec.noise_prior != NoisePrior():
+        raise ParameterError(OWNER, "noise", "without a prior of its scale: NormalInverseGamma holds it", spec.noise)
+    if spec.intercept_prior is None:
+        return statistics, prior, False
+    relative = prior.kind in ("learned", "ard") or (prior.kind == "mixture" and is_relative(prior))
+    if not spec.noise_known and (relative or prior.kind in ("flat", "box")):
         raise ParameterError(
-            "LinearRegression", "prior", "Normal or MultivariateNormal when the noise is known", spec.prior
+            OWNER,
+            "prior_intercept",
+            "flat while both the noise and the scale of the coefficients are learned",
+            spec.intercept_prior,
+            "State the coefficients' prior or the noise.",
         )
-    own_units = prior.kind == "stated" and not spec.noise_known
-    column = spec.intercept_prior is not None and own_units
-    if spec.intercept_prior is not None and not column:
-        if not spec.noise_known and prior.kind != "conjugate":
-            raise ParameterError(
-                "LinearRegression",
-                "prior_intercept",
-                "flat while both the noise and the scale of the coefficients are learned",
-                spec.intercept_prior,
-                "State the coefficients' prior or the noise.",
-            )
-        statistics = with_intercept_prior(statistics, *spec.intercept_prior)
+    if spec.noise_known or prior.kind == "conjugate":
+        return with_intercept_prior(statistics, *spec.intercept_prior), prior, False
+    return statistics, prior, True
+
+
+def is_relative(prior: CoefficientPrior) -> bool:
+    """Whether a mixture's scales are in units of the noise."""
+    return isinstance(prior.mixture, ScaleMixture) and prior.mixture.relative
+
+
+def solve(
+    statistics: RegressionStatistics, prior: CoefficientPrior, column: bool, spec: LinearSpecification
+) -> tuple[LinearBelief, str]:
+    """The belief and the name of the rung: "exact", "collapsed" or "evidence"; for what `prepare` gave."""
     likelihood = likelihood_of(statistics, prior, spec, column)
     noise = None if spec.noise_known else (prior.noise or spec.noise_prior)
-    if prior.kind == "flat":
+    quadrature = "evidence" if spec.maximise else "collapsed"
+    if noise is not None and not noise.is_conjugate and prior.kind in ("flat", "learned"):
+        if spec.maximise:
+            raise ParameterError(
+                OWNER, "inference", "'exact' with a prior of the noise scale that is not conjugate", "evidence"
+            )
+        if prior.kind == "flat":
+            return flat_with_scale_prior(likelihood, noise, list(spec.names)), quadrature
+        return learned_with_scale_prior(likelihood, noise), quadrature
+    if prior.kind in ("flat", "box"):
         return flat_prior(likelihood, noise, list(spec.names)), "exact"
     if prior.kind == "learned":
-        rung = "evidence" if spec.maximise else "collapsed"
-        return learned_scale(likelihood, noise, maximise=spec.maximise), rung
-    if own_units:
-        assert noise is not None
-        rung = "evidence" if spec.maximise else "collapsed"
-        return prior_in_own_units(likelihood, noise, maximise=spec.maximise), rung
+        return learned_scale(likelihood, noise, maximise=spec.maximise), quadrature
+    if prior.kind == "stated" and noise is not None:
+        return prior_in_own_units(likelihood, noise, maximise=spec.maximise), quadrature
     return fixed_prior(likelihood, noise), "exact"
 
 

@@ -1,0 +1,207 @@
+"""What the estimators of generalised linear models share: rows in, a fit as attributes, offsets, predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from credo.blocks.array import ArraySource
+from credo.blocks.source import Source
+from credo.distributions.likelihoods import Likelihood
+from credo.distributions.scalar import ScalarFamily
+from credo.errors import DataError, ParameterError, UnavailableError
+from credo.models.columns import checked_rows, checked_weights, note_columns
+from credo.models.glm.equations import predictors
+from credo.models.glm.fitting import GlmFit, GlmSpecification, fit_glm
+from credo.prediction.integrated import IntegratedPredictive
+
+__all__ = ["PREDICTIVE_POINTS", "GlmEstimator", "GlmRegressor", "in_chunks"]
+
+# Points a prediction averages over, a prefix of the lattice: 5 µs a row, and an error of some 0.1 % of a probability.
+PREDICTIVE_POINTS = 1024
+ROWS = 512
+# e^700 is the largest power of e, in round numbers, whose square root and products with counts stay finite.
+LARGEST_ETA = 700.0
+
+
+class GlmEstimator(BaseEstimator):
+    """Rows and outcomes in, attributes out; a subclass says its likelihood and how it predicts."""
+
+    _classify = False
+
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        prior: Any = None,
+        prior_intercept: Any = None,
+        inference: str = "auto",
+    ) -> None:
+        self.fit_intercept = fit_intercept
+        self.prior = prior
+        self.prior_intercept = prior_intercept
+        self.inference = inference
+
+    # -- of a subclass -------------------------------------------------------------------------------------------
+
+    def _likelihood(self, classes: np.ndarray | None) -> Likelihood:
+        raise NotImplementedError
+
+    def _checked_outcomes(self, y: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Fit to X (n, P) and y (n,), or to a `Source` of blocks that carry y.
+
+        sample_weight : (n,) counts of each row; offset : (n,) added to the linear predictor, log exposure for rates.
+        """
+        source = self._source(X, y, sample_weight, offset)
+        fit = fit_glm(source, self._specification())
+        if source is X:
+            note_columns(self, X, fit.design.centre.size)
+        self._settle(fit)
+        return self
+
+    def _source(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Source:
+        owner = type(self).__name__
+        if isinstance(X, Source):
+            if y is not None or sample_weight is not None or offset is not None:
+                raise ParameterError(
+                    f"{owner}.fit", "y, sample_weight and offset", "None for a source, whose blocks carry them", y
+                )
+            return X
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        y = self._checked_outcomes(y)
+        weights = checked_weights(owner, sample_weight, X)
+        return ArraySource(X, y, weights, offset=self._offset(offset, X.shape[0], "fit"))
+
+    def _specification(self) -> GlmSpecification:
+        return self._specified(fit_intercept=bool(self.fit_intercept), prior_intercept=self.prior_intercept)
+
+    def _specified(self, **particular: Any) -> GlmSpecification:
+        names = getattr(self, "feature_names_in_", None)
+        return GlmSpecification(
+            owner=type(self).__name__,
+            likelihood=self._likelihood,
+            prior=self.prior,
+            inference=self.inference,
+            classify=self._classify,
+            names=None if names is None else tuple(map(str, names)),
+            **particular,
+        )
+
+    def _settle(self, fit: GlmFit) -> None:
+        if fit.classes is not None:
+            self.classes_ = fit.classes
+        self.posterior_ = fit.posterior
+        self.mode_ = fit.posterior.mode
+        self.coef_ = fit.posterior.mean
+        self.intercept_ = fit.posterior.intercept_mean
+        self.design_ = fit.design
+        if fit.learned:
+            self.prior_scale_ = fit.tau
+        self.result_ = fit.result
+
+    # -- prediction ----------------------------------------------------------------------------------------------
+
+    @property
+    def log_evidence_(self) -> float:
+        """log p(y | X), by importance sampling about the mode; `UnavailableError` for a flat prior or a MAP fit."""
+        check_is_fitted(self)
+        value = self.posterior_.log_evidence
+        if value is None:
+            raise UnavailableError(
+                "The evidence needs a proper prior on the coefficients and an inference that integrates over them."
+            )
+        return value
+
+    def _rows(self, X: Any) -> np.ndarray:
+        return checked_rows(self, X, dtype=np.float64)
+
+    def _offset(self, offset: Any, n: int, method: str) -> np.ndarray | None:
+        if offset is None:
+            return None
+        values = np.asarray(offset, dtype=np.float64)
+        if values.shape not in ((), (n,)):
+            raise ParameterError(
+                f"{type(self).__name__}.{method}", "offset", f"a number, or one for each of {n} rows", values.shape
+            )
+        values = np.broadcast_to(values, (n,))
+        if not np.all(np.isfinite(values)):
+            bad = np.flatnonzero(~np.isfinite(values))
+            raise DataError(
+                f"The offset is not finite in row {bad[0]}.",
+                rows=bad[:20].tolist(),
+                remedy="An exposure must be > 0.",
+            )
+        return values
+
+
+class GlmRegressor(RegressorMixin, GlmEstimator):
+    """Numbers with one linear predictor: `coef_` (P,), `intercept_` a float, predictions by integrating the law."""
+
+    def _settle(self, fit: GlmFit) -> None:
+        super()._settle(fit)
+        self.coef_ = fit.posterior.mean[0]
+        self.intercept_ = float(fit.posterior.intercept_mean[0])
+        for name, value in fit.posterior.auxiliary_mean().items():
+            setattr(self, f"{name}_", float(value))
+
+    def predict(self, X: Any, offset: Any = None) -> np.ndarray:
+        """The mean of y, E[y | x], integrated over the posterior: (n,)."""
+        return self.predict_distribution(X, offset).mean
+
+    def predict_distribution(self, X: Any, offset: Any = None) -> IntegratedPredictive:
+        """`IntegratedPredictive` of y at the rows of X, with offset (n,) or a number added to the linear predictor."""
+        X = self._rows(X)
+        shift = self._offset(offset, X.shape[0], "predict_distribution")
+        points, weights = self.posterior_.support()
+        design = self.design_
+
+        def law(rows: np.ndarray) -> ScalarFamily:
+            known = None if shift is None else shift[rows]
+            parts = [eta for _, eta, _ in predictors(design.rows(X[rows]), points, design, known)]
+            eta = self._bounded(np.concatenate(parts))
+            tail = points[:, design.n_weights :]
+            law: Any = design.likelihood.law(eta, tail) if design.n_auxiliary else design.likelihood.law(eta)
+            return law
+
+        return IntegratedPredictive(weights, law, X.shape[0], design.likelihood.kind, self.result_.inference)
+
+    def _bounded(self, eta: np.ndarray) -> np.ndarray:
+        """η of a log link, kept where its mean is a number."""
+        return np.clip(eta, -LARGEST_ETA, LARGEST_ETA, out=eta)
+
+
+def in_chunks(
+    function: Callable[[np.ndarray, np.ndarray | None], tuple[np.ndarray, ...]],
+    X: np.ndarray,
+    offset: np.ndarray | None,
+) -> tuple[np.ndarray, ...]:
+    """function(rows of X, their offsets) over blocks of rows, concatenated."""
+    parts = [
+        function(X[start : start + ROWS], None if offset is None else offset[start : start + ROWS])
+        for start in range(0, X.shape[0], ROWS)
+    ]
+    return tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+
+
+def deviance_explained(
+    deviance: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    y: np.ndarray,
+    mean: np.ndarray,
+    weights: np.ndarray | None,
+) -> float:
+    """D² = 1 − D(y, mean)/D(y, ȳ), of deviances (y, mean) → (n,); 0 where all outcomes are one and are predicted."""
+    constant = np.full(y.shape, np.average(y, weights=weights))
+    unexplained = float(np.average(deviance(y, mean), weights=weights))
+    total = float(np.average(deviance(y, constant), weights=weights))
+    if total > 0.0:
+        return 1.0 - unexplained / total
+    return 1.0 if unexplained == 0.0 else 0.0

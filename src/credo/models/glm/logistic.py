@@ -1,0 +1,141 @@
+"""`LogisticRegression`: belief about classes, binary and multinomial."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import scipy.special
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+
+from credo.distributions.likelihoods import BernoulliLogit, CategoricalLogit, Likelihood
+from credo.models.glm.base import PREDICTIVE_POINTS, GlmEstimator, in_chunks
+from credo.models.glm.equations import Design, predictors
+from credo.prediction.classes import ClassPredictive
+from credo.saving.registry import register
+
+__all__ = ["LogisticRegression"]
+
+
+@register
+class LogisticRegression(ClassifierMixin, GlmEstimator):
+    """Bayesian logistic regression: P(y = c | x) = softmax(b_c + w_c·x), or σ(b + w·x) for two classes.
+
+    The posterior is a Gaussian at the mode, checked and corrected by Pareto-smoothed importance weights ("laplace");
+    predictions integrate it.
+
+    Parameters
+    ----------
+    fit_intercept : whether to add an intercept.
+    prior : belief about the coefficients as you see them. None: N(0, τ²) on standardised columns, τ weighed by the
+        evidence (a priori the linear predictor's sd √P τ is half-Normal(3)); `Flat()`; `Normal(mean, sd)`, `sd=None`
+        for a learned common scale on raw columns; `MultivariateNormal`. scikit-learn's C is sd².
+    prior_intercept : None or `Flat()`; or `Normal(mean, sd)`.
+    inference : "laplace" is the weighted Gaussian; "hmc" samples; "auto" is the first, and the second where the
+        certificate of the first fails; "map" is the mode alone, without uncertainty.
+
+    Attributes
+    ----------
+    classes_ ; coef_ (1, P) or (k, P) and intercept_ (1,) or (k,): posterior means, or the mode for "map"
+    mode_ : (k, P + 1) intercept and coefficients at the mode
+    posterior_ : `GlmPosterior`; prior_scale_ : τ, where learned
+    log_evidence_ : log p(y | X), relative to the flat intercept
+    result_ : certificate "pareto_k" or "rhat"; n_features_in_, feature_names_in_
+
+    Raises
+    ------
+    ParameterError, DataError, NotIdentifiedError : a bad argument; bad rows or one class; classes that are separated,
+        so that a flat prior has no mode.
+
+    Notes
+    -----
+    Newton over blocks: about ten passes over the rows, each n P² (k²/2 times that for k classes), in bounded memory;
+    then one pass of up to 4,096 n for the weights. Dense in P: some thousand columns. `sample_weight` counts rows.
+
+    References
+    ----------
+    Gelman et al. (2013), Bayesian Data Analysis, ch. 16; Vehtari et al. (2024), Pareto smoothed importance sampling.
+
+    Examples
+    --------
+    >>> import numpy as np, credo as cr
+    >>> X = np.array([[-2.0], [-1.0], [-0.5], [0.5], [1.0], [2.0]]); y = ["no", "no", "yes", "no", "yes", "yes"]
+    >>> model = cr.LogisticRegression(prior=cr.Normal(0, 2.5)).fit(X, y)
+    >>> p = model.predict_distribution([[0.0], [4.0]])
+    >>> p.classes.tolist(), bool(p.epistemic[0] > 0)
+    (['no', 'yes'], True)
+    """
+
+    _classify = True
+
+    def _checked_outcomes(self, y: np.ndarray) -> np.ndarray:
+        check_classification_targets(y)
+        return y
+
+    def _likelihood(self, classes: np.ndarray | None) -> Likelihood:
+        assert classes is not None
+        return BernoulliLogit() if classes.size == 2 else CategoricalLogit(classes.size)
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None) -> Self:
+        """Fit to X (n, P) and labels y (n,), or to a `Source` of blocks that carry y.
+
+        sample_weight : (n,) counts of each row; offset : (n,) added to the log-odds, for two classes.
+        """
+        return super().fit(X, y, sample_weight, offset)
+
+    def decision_function(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Log-odds of the predictive probability, (n,), for two classes; log probabilities, (n, k), for more."""
+        with np.errstate(divide="ignore"):
+            log_p = np.log(self.predict_proba(X, offset))
+        return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+    def predict_proba(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Predictive probabilities (n, k), integrated over the posterior, columns in the order of `classes_`."""
+        return self._integrate(X, offset)[0]
+
+    def predict(self, X: Any, offset: Any = None) -> np.ndarray:
+        """The most probable class of each row (the first of ties)."""
+        best = np.argmax(self.predict_proba(X, offset), axis=1)
+        return self.classes_[best]
+
+    def predict_distribution(self, X: Any, offset: Any = None) -> ClassPredictive:
+        """`ClassPredictive`: probabilities with the entropy split in aleatoric and epistemic."""
+        table, aleatoric = self._integrate(X, offset)
+        return ClassPredictive(table, self.classes_, aleatoric, self.result_.inference)
+
+    def _integrate(self, X: Any, offset: Any) -> tuple[np.ndarray, np.ndarray | None]:
+        """Probabilities averaged over the posterior's points, and the average entropy; plug-in ones for a MAP fit."""
+        X = self._rows(X)
+        offset = self._offset(offset, X.shape[0], "predict")
+        points, weights = self.posterior_.support(PREDICTIVE_POINTS)
+        table, entropy = in_chunks(
+            lambda rows, some: class_probabilities(self.design_.rows(rows), points, weights, self.design_, some),
+            X,
+            offset,
+        )
+        if self.posterior_.draws is None:
+            return table, None
+        return table / table.sum(axis=1, keepdims=True), entropy
+
+
+def class_probabilities(
+    phi: np.ndarray, points: np.ndarray, weights: np.ndarray, design: Design, offset: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Σ_s w_s p(y | φ, θ_s), (n, classes), and Σ_s w_s H(y | φ, θ_s) in nats, (n,). Cost n · S · kD."""
+    k = design.n_predictors
+    table, entropy = np.zeros((len(phi), max(k, 2))), np.zeros(len(phi))
+    for part, eta, _ in predictors(phi, points, design, offset):
+        w = weights[part]
+        if k == 1:
+            p = scipy.special.expit(eta)
+            table[:, 1] += w @ p
+            table[:, 0] += w @ scipy.special.expit(-eta)
+            # H = log(1 + e^−|η|) + |η| min(p, 1 − p), from what is already there
+            size = np.abs(eta)
+            entropy += w @ (np.log1p(np.exp(-size)) + size * np.minimum(p, 1.0 - p))
+        else:
+            p = design.likelihood.mean(eta)
+            table += np.tensordot(w, p, axes=1)
+            entropy += w @ scipy.special.entr(p).sum(axis=-1)
+    return table, entropy
