@@ -29,6 +29,10 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.glm": (
         "LogisticRegression", "PoissonRegression", "NegativeBinomialRegression", "GammaRegression", "OrdinalRegression",
     ),
+    "credo.models.mixture": (
+        "GaussianMixture", "BayesianGaussianMixture", "StudentTMixture", "PoissonMixture", "CategoricalMixture",
+        "RegressionMixture", "choose_components",
+    ),
     "credo.saving": ("save", "load"),
     "credo.models.featured": ("FeaturedModel",),
     "credo.models.tabular": ("TableModel", "TableTask"),

@@ -1,0 +1,172 @@
+"""The Gaussian mixture as EM sees it: `GaussianModel` and its parameters `GaussianParams`, in working coordinates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from credo.blocks.source import Block
+from credo.distributions.normal import LOG_2PI
+from credo.inference.em import EMModel
+from credo.models.mixture.coordinates import Coordinates
+from credo.models.mixture.expectation import Gaussians, expected_moments, log_weights
+from credo.models.mixture.factors import floored
+from credo.models.mixture.missing import expected_moments_observed
+from credo.models.mixture.moments import Moments
+from credo.models.mixture.prior import NO_PRIOR, MixturePrior, covariances_mode, log_prior, means_mode, weights_mode
+
+__all__ = ["GaussianModel", "GaussianParams", "kind_of", "rounding_of"]
+
+
+def kind_of(covariance_type: str) -> str:
+    """How the covariances of a type are held: a spherical one as a diagonal whose entries are equal."""
+    return "diag" if covariance_type == "spherical" else covariance_type
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianParams:
+    """weights (k,), mean (k, d), covariance (k, d, d) | (d, d) | (k, d); factor U with U Uᵀ = covariance⁻¹."""
+
+    kind: str
+    weights: np.ndarray
+    mean: np.ndarray
+    covariance: np.ndarray
+    factor: np.ndarray
+
+    @classmethod
+    def of(cls, kind: str, weights: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> GaussianParams:
+        return cls(kind, weights, mean, *floored(kind, covariance))
+
+    @cached_property
+    def log_det_precision(self) -> np.ndarray:
+        """log|Λ_k| (k,) or ()."""
+        if self.kind == "diag":
+            return 2.0 * np.log(self.factor).sum(axis=1)
+        return 2.0 * np.linalg.slogdet(self.factor)[1]
+
+    @cached_property
+    def gaussians(self) -> Gaussians:
+        constant = log_weights(self.weights) + 0.5 * (self.log_det_precision - self.mean.shape[1] * LOG_2PI)
+        return Gaussians(self.kind, constant, self.mean, self.factor)
+
+
+def rounding_of(g: Gaussians, covariance: np.ndarray) -> np.ndarray:
+    """(k,): what rounding may take from a row's log density.
+
+    In (z − μ)ᵀ Λ (z − μ), by the way it is computed; and by the condition of Σ, ≤ tr Σ tr Λ, in the sums of products,
+    the inverse and the determinant.
+    """
+    eps, d = np.finfo(float).eps, g.mean.shape[1]
+    condition = 0.0 if g.kind == "diag" else g.trace * np.trace(covariance, axis1=-2, axis2=-1)
+    if g.is_tame:
+        return eps * (g.cancellation + condition)
+    return eps * (8.0 * np.sqrt(d * g.trace) * (1.0 + np.abs(g.mean).max(axis=1)) + condition)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianModel(EMModel):
+    """covariance_type : "full", "tied", "diag" or "spherical"
+    coordinates : from rows to working coordinates
+    ridge : R, added to every covariance: (d, d), or (d,) for diagonal ones
+    prior : of the parameters
+    has_missing : whether rows hold NaN
+    power : exponent of p(z | x) in the E-step, for annealing
+    """
+
+    covariance_type: str
+    coordinates: Coordinates
+    ridge: np.ndarray
+    prior: MixturePrior = field(default=NO_PRIOR)
+    has_missing: bool = False
+    power: float = 1.0
+
+    @property
+    def kind(self) -> str:
+        return kind_of(self.covariance_type)
+
+    @property
+    def is_spherical(self) -> bool:
+        return self.covariance_type == "spherical"
+
+    def accumulate(self, block: Block, params: Any) -> Moments:
+        columns = self.coordinates.columns(block.X)
+        gather = expected_moments_observed if self.has_missing else expected_moments
+        moments = gather(columns, block.weights, params.gaussians, self.power)
+        return replace(
+            moments,
+            log_likelihood=moments.log_likelihood + self._units(columns, block.weights),
+            penalty=0.5 * float(moments.weight @ self._ridge_cost(params.gaussians)),
+        )
+
+    def _units(self, columns: np.ndarray, weights: np.ndarray | None) -> float:
+        """What the change of units adds to the log density of the observed cells."""
+        if not self.has_missing:
+            return self.coordinates.log_det * (columns.shape[1] if weights is None else float(weights.sum()))
+        observed = ~np.isnan(columns)
+        counts = observed.sum(axis=1) if weights is None else observed @ weights
+        return float(counts @ np.log(self.coordinates.forward))
+
+    def _ridge_cost(self, g: Gaussians) -> np.ndarray:
+        """tr(Λ_k R) (k,)."""
+        axes = (-1,) if self.kind == "diag" else (-2, -1)
+        return np.broadcast_to(np.sum(g.precision * self.ridge, axis=axes), g.log_constant.shape)
+
+    def finalize(self, statistics: Moments) -> Any:
+        covariance = covariances_mode(statistics, self.prior, self.ridge, spherical=self.is_spherical)
+        weights, mean = weights_mode(statistics.weight, self.prior), means_mode(statistics, self.prior)
+        return GaussianParams.of(self.kind, weights, mean, covariance)
+
+    def bound(self, statistics: Moments, params: Any) -> float:
+        """log p(X | θ) + log p(θ): X in its own units, θ in working ones."""
+        prior = log_prior(
+            params.weights, params.mean, params.covariance, self.prior, self.kind, spherical=self.is_spherical
+        )
+        return statistics.log_likelihood + prior
+
+    def slack(self, statistics: Moments, params: Any) -> float:
+        """Σ = S + R maximises the expected log likelihood less ½ Σ N_k tr(Λ_k R), so the likelihood itself may fall by
+        what that term gains; and where a component is narrow, by the rounding of (z − μ)ᵀ Λ (z − μ)."""
+        g = params.gaussians
+        gain = statistics.penalty - 0.5 * float(statistics.weight @ self._ridge_cost(g))
+        rounding = float(statistics.weight @ rounding_of(g, params.covariance))
+        return max(gain, 0.0) + rounding
+
+    # -- acceleration and annealing ------------------------------------------------------------------------------
+
+    def pack(self, params: Any) -> np.ndarray:
+        """log weights (but for a constant), means, and logarithms of variances or log-Cholesky factors."""
+        weights = np.log(np.maximum(params.weights, np.finfo(float).tiny))
+        if self.kind == "diag":
+            spread = np.log(params.covariance)
+        else:
+            lower = np.linalg.cholesky(params.covariance)
+            at = np.arange(lower.shape[-1])
+            lower[..., at, at] = np.log(lower[..., at, at])
+            spread = lower
+        return np.concatenate([weights, params.mean.ravel(), spread.ravel()])
+
+    def unpack(self, vector: np.ndarray) -> Any:
+        d = self.coordinates.centre.size
+        k = self._components(vector.size, d)
+        weights = np.exp(vector[:k] - vector[:k].max())
+        mean, spread = vector[k : k + k * d].reshape(k, d), vector[k + k * d :]
+        if self.kind == "diag":
+            covariance = np.exp(spread.reshape(k, d))
+        else:
+            lower = np.tril(spread.reshape(-1, d, d))
+            at = np.arange(d)
+            lower[:, at, at] = np.exp(lower[:, at, at])
+            covariance = lower @ lower.swapaxes(1, 2)
+            covariance = covariance[0] if self.kind == "tied" else covariance
+        return GaussianParams.of(self.kind, weights / weights.sum(), mean, covariance)
+
+    def _components(self, size: int, d: int) -> int:
+        if self.kind == "tied":
+            return (size - d * d) // (1 + d)
+        return size // (1 + 2 * d if self.kind == "diag" else 1 + d + d * d)
+
+    def tempered(self, power: float) -> GaussianModel:
+        return replace(self, power=power)
