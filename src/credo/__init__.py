@@ -33,6 +33,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "GaussianMixture", "BayesianGaussianMixture", "StudentTMixture", "PoissonMixture", "CategoricalMixture",
         "RegressionMixture", "choose_components",
     ),
+    "credo.models.topics": ("PLSA", "LatentDirichletAllocation"),
+    "credo.tables.corpus": ("Corpus", "read_corpus"),
     "credo.saving": ("save", "load"),
     "credo.models.featured": ("FeaturedModel",),
     "credo.models.tabular": ("TableModel", "TableTask"),

@@ -46,7 +46,7 @@ def compared(job: Any, terminal: Terminal, seed: int, seconds: float) -> tuple[A
         )
     with terminal.step("Comparing models"), warnings.catch_warnings(record=True) as caught:
         comparison = compare(
-            _candidates(job, len(sample), seconds),
+            _candidates(job, sample, seconds),
             sample.X,
             sample.y,
             groups=sample.groups,
@@ -74,16 +74,17 @@ def report_sample(job: Any, seed: int, seconds: float) -> Any:
         return job.sample(_sample_rows(job, seconds), seed)
 
 
-def _candidates(job: Any, rows: int, seconds: float) -> Any:
-    """Candidates that can be compared on `rows` rows and fitted to all of them; the plain model whatever it takes."""
-    from credo.selection import candidates
+def _candidates(job: Any, sample: Any, seconds: float) -> Any:
+    """Candidates that can be compared on a sample and fitted to all rows; the plain model whatever it takes."""
+    from credo.selection import OutcomeShape, candidates
 
-    features = job.encoder.n_features
-    everything = candidates(job.task, features)
-    models = candidates(job.task, features, rows, seconds=seconds)
+    features, rows = job.encoder.n_features, len(sample)
+    outcome = OutcomeShape.of(sample.y, sample.X, ordered=job.ordered)
+    everything = candidates(job.task, features, outcome=outcome)
+    models = candidates(job.task, features, rows, outcome=outcome, seconds=seconds)
     obstacles = dict(models.skipped)
     for name, why in candidates(
-        job.task, features, job.rows_read, seconds=FIT_TIMES * seconds, memory=float("inf")
+        job.task, features, job.rows_read, outcome=outcome, seconds=FIT_TIMES * seconds, memory=float("inf")
     ).skipped.items():
         obstacles.setdefault(name, why)
     obstacles.pop(plain_model(job.task), None)

@@ -19,6 +19,7 @@ from credo.cli.compare import compare
 from credo.cli.fit import fit
 from credo.cli.predict import predict
 from credo.cli.show import show
+from credo.cli.topics import topics
 from credo.errors import CredoError, CredoWarning, ParameterError
 
 __all__ = ["app", "main", "run"]
@@ -39,6 +40,7 @@ app.command(short_help="Fit models to a table and keep the best.")(fit)
 app.command(short_help="Predict rows, with intervals; decide by a loss.")(predict)
 app.command(short_help="What a table holds, or what a model believes.")(show)
 app.command(short_help="Compare models on rows they have not seen.")(compare)
+app.command(short_help="What documents are about, and in what shares.")(topics)
 
 
 @app.callback(invoke_without_command=True)

@@ -52,7 +52,7 @@ def origin(model: Any) -> list[str]:
 def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
     """Coefficients, noise, certificate, in lines and tables. `most` rows at most."""
     from credo.cli.text import belief_table
-    from credo.numerics.readable import number
+    from credo.numerics.readable import aligned, number, percent
 
     lines: list[Any] = [f"What it believes (model {model.name!r}, inference {summary['inference']}):"]
     if model.weights:
@@ -64,14 +64,11 @@ def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
         lines.append(table)
         if left_out:
             lines.append(f"  … and {left_out} coefficients nearer to zero; credo show has them all.")
-    if any(row.name.startswith("P1(") for row in rows):
-        lines.append(
-            "P1(x) is x in standard deviations from its mean, P2(x) its curvature; a product is an interaction."
-        )
-    if rows and len(model.labels) == 2:
-        lines.append(f"Coefficients are of the log-odds of {model.target} = {model.labels[1]}.")
-    elif rows and model.labels:
-        lines.append("Coefficients are of log-probabilities, up to a constant that all classes share.")
+    if rows:
+        lines += model.coefficient_notes
+    for row in rows.auxiliary:
+        mean, lower, upper = aligned([row.mean, row.lower, row.upper], row.sd)
+        lines.append(f"{row.name}: {mean} ({percent(summary['interval'])} interval {lower} … {upper}).")
     if summary["noise_scale"] is not None:
         lines.append(f"Noise: outcomes scatter around the line with sd {number(summary['noise_scale'])}.")
     # A quadrature that settled to rounding certifies itself; what can fail is shown.

@@ -30,7 +30,11 @@ DataArgument = Annotated[
 TargetOption = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="The column to predict.")]
 TaskOption = Annotated[
     str | None,
-    typer.Option("--task", metavar="TASK", help="regression or classification; by default told by the target."),
+    typer.Option(
+        "--task",
+        metavar="TASK",
+        help="regression, classification or ordinal (classes in an order); by default told by the target.",
+    ),
 ]
 DropOption = Annotated[list[str] | None, typer.Option("--drop", metavar="COLUMN", help="Leave a column out. Repeat.")]
 GroupOption = Annotated[

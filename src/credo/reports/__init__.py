@@ -8,6 +8,7 @@
 `uncertainty`  where doubt comes from along the main columns
 `noise`        does the noise model hold
 `decision`     an example of acting on predictions
+`topics`       topics as cards, and how the fit went
 `page`         one self-contained HTML page
 `terminal`     the same for a terminal
 `svg`, `style`, `markup`  charts as SVG, the style sheet, markup escaped by construction

@@ -13,6 +13,8 @@ Reading, in the order that bytes become values:
 `table`       `open_table` → `Table`
 `report`      `describe` → `TableReport`, what `credo show` prints
 
+`corpus`      `read_corpus` → `Corpus`: documents as word counts, from texts (`corpus_texts`) or counts (`corpus_counts`)
+
 Turning into numbers:
 
 `column_statistics`  mergeable statistics of a column

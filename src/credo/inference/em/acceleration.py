@@ -25,15 +25,18 @@ class Squarem:
         self.longest = 4.0
         self._first: np.ndarray | None = None
         self._length = 1.0
+        self._began = False
 
-    def clear(self) -> None:
-        self._first = None
+    @property
+    def began(self) -> bool:
+        """Whether a jump has been proposed."""
+        return self._began
 
     def propose(self, x: np.ndarray, image: np.ndarray) -> np.ndarray | None:
         if self._first is None:
             self._first = x
             return None
-        first, self._first = self._first, None
+        first, self._first, self._began = self._first, None, True
         r, v = x - first, image - 2.0 * x + first
         bend = float(np.linalg.norm(v))
         if bend == 0.0:

@@ -29,6 +29,9 @@ ROUNDING = 1e-10
 # Plain EM converges linearly; while each rise is less than this share of the one before, jumping ahead gains little and
 # may land in another basin.
 SLOW = 0.85
+# A jump leaves several slow directions, of which one plain step may see the least: once jumping, a plain step, the jump
+# after it and a plain step must all rise less than tol.
+QUIET = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,10 +200,8 @@ def em(
                 run.plain_step(plain)
             if callback:
                 callback(step, run.params, run.bound)
-            still = _is_still(run, old, before, tol, scale, parameter_tol)
-            # one short jump may be chance; two are not
-            quiet = quiet + 1 if still else 0
-            if quiet >= (2 if jumped else 1):
+            quiet = quiet + 1 if _is_still(run, old, before, tol, scale, parameter_tol) else 0
+            if quiet >= (QUIET if accelerator is not None and accelerator.began else 1):
                 return run.fit("converged")
     except KeyboardInterrupt:
         if run.statistics is None:
@@ -244,7 +245,8 @@ def _unfinished(run: _Run, max_iter: int) -> tuple[str, ...]:
     left = rises[-1] * rate / (1.0 - rate)
     return (
         f"Stopped at max_iter = {max_iter} with the bound still rising {rises[-1]:.1e} an iteration; about {left:.1e} "
-        "is left at this rate. Raise max_iter, or use acceleration='squarem'.",
+        "is left at this rate. Raise max_iter"
+        + (" or loosen tol." if type(run.model).pack is EMModel.pack else ", or use acceleration='squarem'."),
     )
 
 
