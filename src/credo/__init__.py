@@ -33,6 +33,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "GaussianMixture", "BayesianGaussianMixture", "StudentTMixture", "PoissonMixture", "CategoricalMixture",
         "RegressionMixture", "choose_components",
     ),
+    "credo.models.density": ("KernelDensity", "Histogram"),
     "credo.models.topics": ("PLSA", "LatentDirichletAllocation"),
     "credo.tables.corpus": ("Corpus", "read_corpus"),
     "credo.saving": ("save", "load"),

@@ -15,7 +15,9 @@ from typing import Any, NoReturn
 import typer
 
 from credo._version import __version__
+from credo.cli.cluster import cluster
 from credo.cli.compare import compare
+from credo.cli.density import density
 from credo.cli.fit import fit
 from credo.cli.predict import predict
 from credo.cli.show import show
@@ -40,6 +42,8 @@ app.command(short_help="Fit models to a table and keep the best.")(fit)
 app.command(short_help="Predict rows, with intervals; decide by a loss.")(predict)
 app.command(short_help="What a table holds, or what a model believes.")(show)
 app.command(short_help="Compare models on rows they have not seen.")(compare)
+app.command(short_help="Find clusters of rows; tell new rows' clusters.")(cluster)
+app.command(short_help="What the values of a column look like.")(density)
 app.command(short_help="What documents are about, and in what shares.")(topics)
 
 

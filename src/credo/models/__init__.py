@@ -5,6 +5,7 @@
 `kernel_ridge`  ridge in the dual: any covariance function, an intercept, an evidence
 `mixture`       mixtures by EM: Gaussian, Student-t, Poisson, categorical, of regressions
 `topics`        PLSA and LDA
+`density`       histograms and kernel densities
 `baseline`      what can be said without any column
 `featured`      a feature map followed by a regression
 `tabular`       a model of a table: typed columns in, a predictive out

@@ -8,13 +8,16 @@ on matplotlib axes (extra `plots`) and reports write as SVG without it.
 `checks`       calibration, and what models leave
 `choices`      models compared, actions, thresholds, learning curves
 `chains`       MCMC runs, and simulation-based calibration
+`bounds`       how EM rose
+`clusters`     rows and the ellipses of a mixture; the criterion by number of components
+`densities`    histograms and density curves
 `chart`        charts as data: axes and marks
 `drawing`      charts on matplotlib axes
 `theme`        colours
-`numbers`      numbers as people read them
 """
 
 from credo.plots.beliefs import CoefficientForest, PosteriorDensity, forest, posterior_density
+from credo.plots.bounds import BoundFigure, bound
 from credo.plots.chains import (
     CalibrationFigure,
     EnergyFigure,
@@ -55,6 +58,8 @@ from credo.plots.choices import (
     net_benefit,
     rejection,
 )
+from credo.plots.clusters import CriterionFigure, EllipsesFigure, criterion, ellipses
+from credo.plots.densities import DensityFigure, HistogramFigure, density, histogram
 from credo.plots.drawing import draw
 from credo.plots.predictions import (
     ClassProbabilities,
@@ -69,6 +74,10 @@ __all__ = [
     "draw",
     "forest",
     "posterior_density",
+    "density",
+    "histogram",
+    "DensityFigure",
+    "HistogramFigure",
     "predictive_band",
     "class_probabilities",
     "uncertainty_share",
@@ -89,6 +98,9 @@ __all__ = [
     "energy",
     "pair",
     "calibration",
+    "bound",
+    "ellipses",
+    "criterion",
     "Figure",
     "Chart",
     "CoefficientForest",
@@ -112,4 +124,7 @@ __all__ = [
     "EnergyFigure",
     "PairFigure",
     "CalibrationFigure",
+    "BoundFigure",
+    "EllipsesFigure",
+    "CriterionFigure",
 ]

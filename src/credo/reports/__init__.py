@@ -8,6 +8,7 @@
 `uncertainty`  where doubt comes from along the main columns
 `noise`        does the noise model hold
 `decision`     an example of acting on predictions
+`density`      the values of a column
 `topics`       topics as cards, and how the fit went
 `page`         one self-contained HTML page
 `terminal`     the same for a terminal

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.models.tabular import Coefficient, TableModel
+from credo.models.tabular import Coefficient
 from credo.plots.beliefs import CoefficientForest, forest
 from credo.reports.rows import Rows
 
@@ -39,25 +39,13 @@ def belief(rows: Rows, mass: float = 0.9) -> Belief:
     coefficients = model.coefficients(mass)
     picture = None
     if any(c.name != "intercept" for c in coefficients):
-        of = {0: model.target, 2: "log-odds"}.get(len(model.labels), "log-probability")
+        of = model.estimator.coefficient_scale(model.target, tuple(map(str, model.labels))).partition(",")[0]
         picture = forest(coefficients, mass, _steps(rows, coefficients), f"change in {of} for a step of the column")
     return Belief(
-        model.name, summary["inference"], mass, coefficients, picture, _about(model, coefficients), model.noise_scale,
+        model.name, summary["inference"], mass, coefficients, picture, " ".join(model.coefficient_notes),
+        model.noise_scale,
         summary["certificate"], model.weights, tuple(summary["warnings"]),
     )  # fmt: skip
-
-
-def _about(model: TableModel, coefficients: tuple[Coefficient, ...]) -> str:
-    if not model.labels:
-        said = f"Coefficients are changes in {model.target} for one unit of the model's column."
-    elif len(model.labels) == 2:
-        event = f"{model.target} = {model.labels[1]}"
-        said = f"Coefficients are changes in the log-odds of {event} for one unit of the model's column."
-    else:
-        said = "Coefficients are changes in the log-probability of a class, up to a constant that all classes share."
-    if any(c.name.startswith("P1(") for c in coefficients):  # the columns of `Quadratic`
-        said += " P1(x) is x in standard deviations from its mean, P2(x) its curvature; a product is an interaction."
-    return said
 
 
 def design_of(estimator: Any, X: np.ndarray) -> np.ndarray:
