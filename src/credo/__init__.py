@@ -29,10 +29,14 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.glm": (
         "LogisticRegression", "PoissonRegression", "NegativeBinomialRegression", "GammaRegression", "OrdinalRegression",
     ),
+    "credo.models.effects": ("average_effects", "conditional_effect"),
+    "credo.models.coefficients": ("coefficients",),
     "credo.models.mixture": (
         "GaussianMixture", "BayesianGaussianMixture", "StudentTMixture", "PoissonMixture", "CategoricalMixture",
         "RegressionMixture", "choose_components",
     ),
+    "credo.models.naive_bayes": ("NaiveBayes", "GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"),
+    "credo.models.discriminant": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "credo.models.density": ("KernelDensity", "Histogram"),
     "credo.models.topics": ("PLSA", "LatentDirichletAllocation"),
     "credo.tables.corpus": ("Corpus", "read_corpus"),
