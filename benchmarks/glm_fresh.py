@@ -170,7 +170,8 @@ def bambi_with(kind: str) -> Any:
         import pandas as pd
 
         names = [f"x{j}" for j in range(COLUMNS)]
-        frame = pd.DataFrame(task.X, columns=names).assign(y=task.y)
+        y = pd.Categorical(task.y, ordered=True) if kind == "ordinal" else task.y
+        frame = pd.DataFrame(task.X, columns=names).assign(y=y)
         prior = bmb.Prior("Normal", mu=0.0, sigma=PRIOR_SD)
         priors: dict[str, Any] = dict.fromkeys(names, prior)
         if kind != "ordinal":

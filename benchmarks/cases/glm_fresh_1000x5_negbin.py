@@ -1,4 +1,4 @@
-"""From nothing to a posterior: a negative-binomial regression, its dispersion learned of 1,000 × 5 in a fresh process."""
+"""From nothing to a posterior: a negative-binomial regression of 1,000 × 5 in a fresh process."""
 
 from __future__ import annotations
 

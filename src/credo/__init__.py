@@ -33,7 +33,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.coefficients": ("coefficients",),
     "credo.models.mixture": (
         "GaussianMixture", "BayesianGaussianMixture", "StudentTMixture", "PoissonMixture", "CategoricalMixture",
-        "RegressionMixture", "choose_components",
+        "RegressionMixture", "MixedMixture", "choose_components",
     ),
     "credo.models.naive_bayes": ("NaiveBayes", "GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"),
     "credo.models.discriminant": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),

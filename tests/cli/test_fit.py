@@ -165,11 +165,41 @@ def test_candidates_that_are_the_same_are_tried_once(credo, tmp_path) -> None:
     assert len([line for line in done.out.splitlines() if "interactions" in line]) == 1
 
 
-def test_intervals_below_what_can_be_are_told(credo, tmp_path) -> None:
+def test_counts_are_predicted_as_counts(credo, tmp_path) -> None:
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 3, 400)
     path, model = tmp_path / "t.csv", tmp_path / "m.credo"
     path.write_text("x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(x, rng.poisson(np.exp(x)))))
+    fit = credo("fit", path, "-t", "y", "-o", model, "--json")
+    assert fit.json["model"] == "poisson"
+    assert "whole ones" in fit.json["comparison"]["scheme"]
+    assert "below 0" not in fit.err
+    (tmp_path / "new.csv").write_text("x\n0\n3\n")
+    done = credo("predict", model, tmp_path / "new.csv", "--interval", 0.9, "--loss", "linear:over=1,under=9")
+    cells = [line.split(",") for line in done.out.strip().splitlines()[1:]]
+    ends = [float(cell) for row in cells for cell in row[2:4]]  # lower and upper
+    assert all(end >= 0 and end == round(end) for end in ends)
+    assert "log of the expected y" in credo("show", model).out
+
+
+def test_ordered_classes_are_fitted_as_such(credo, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    path, model = tmp_path / "t.csv", tmp_path / "m.credo"
+    grade = np.clip(np.round(3 + 1.5 * x + rng.normal(size=200)), 1, 5).astype(int)
+    path.write_text("x,grade\n" + "".join(f"{a},{b}\n" for a, b in zip(x, grade)))
+    fit = credo("fit", path, "-t", "grade", "--task", "ordinal", "-o", model, "--json")
+    assert fit.json["model"] == "ordinal"
+    assert [row["name"] for row in fit.json["coefficients"]] == ["x"]
+    assert "cutpoints[3]" in credo("show", model).out
+
+
+def test_intervals_below_what_can_be_are_told(credo, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 3, 400)
+    path, model = tmp_path / "t.csv", tmp_path / "m.credo"
+    rain = np.maximum(0.0, rng.normal(x, 0.5 + x))  # amounts that are often nothing
+    path.write_text("x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(x, rain)))
     fit = credo("fit", path, "-t", "y", "-o", model, "--json", "--no-report")
     assert "'y' is never below 0 in 400 rows" in fit.err
     assert any("never below 0" in said for said in fit.json["decisions"])

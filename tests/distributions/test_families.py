@@ -148,7 +148,7 @@ def test_from_moments(family, arguments):
 BAD = [
     (d.Normal, {"mean": 0.0, "sd": 1.0}, {"mean": [np.inf], "sd": [0.0, -1.0, np.inf, [1.0, 0.0]]}),
     (d.StudentT, {"df": 2.0}, {"df": [0.0, np.inf, None], "scale": [0.0]}),
-    (d.Laplace, {"mean": 0.0, "scale": 1.0}, {"scale": [0.0, None]}),
+    (d.Laplace, {"mean": 0.0, "scale": 1.0}, {"scale": [0.0, -1.0]}),  # None is a scale to be learned
     (d.Logistic, {"mean": 0.0, "scale": 1.0}, {"scale": [0.0]}),
     (d.Cauchy, {"location": 0.0, "scale": 1.0}, {"scale": [-2.0]}),
     (d.Uniform, {"low": 0.0, "high": 1.0}, {"high": [0.0, -1.0, np.inf]}),

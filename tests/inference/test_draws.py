@@ -49,10 +49,15 @@ def test_summary():
     summary = TWO.summary()
     assert summary.rows == ("w[0]", "w[1]", "s")
     assert set(summary.columns) == {
-        "mean", "sd", "hdi90_low", "hdi90_high", "q5", "q50", "q95", "mcse_mean", "mcse_sd",
+        "mean", "sd", "lower", "q50", "upper", "prob_positive", "hdi90_low", "hdi90_high", "mcse_mean", "mcse_sd",
         "ess_bulk", "ess_tail", "rhat",
     }  # fmt: skip
     assert summary["s"]["mean"] == pytest.approx(S.mean())
+    assert list(summary) == list(summary.rows)
+    assert "s" in summary
+    assert "t" not in summary
+    assert summary["s"]["lower"] == pytest.approx(np.quantile(S, 0.05))
+    assert summary["s"]["prob_positive"] == pytest.approx(np.mean(S > 0))
     lines = str(summary).splitlines()
     assert len(lines) == 4
     assert lines[0].split()[:2] == ["mean", "sd"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from credo.inference.gaussian_conditional import GaussianConditional, draw_weighted
+from credo.inference.gaussian_conditional import GaussianConditionals, WeightedRows
 from credo.inference.slice_update import slice_update
 
 
@@ -16,12 +16,15 @@ def problem(k, p, seed=0):
 @pytest.mark.parametrize(("k", "p"), [(8, 3), (3, 8), (5, 5)])
 def test_both_forms_are_the_dense_posterior(k, p):
     x, y, v = problem(k, p)
-    tall, wide = GaussianConditional.of(x, x.T @ x, y, v), GaussianConditional.of(x, None, y, v)
+    tall, wide = (
+        GaussianConditionals.of(x, x.T @ x, y[None], v[None]),
+        GaussianConditionals.of(x, None, y[None], v[None]),
+    )
     covariance = np.diag(v) - v[:, None] * x.T @ np.linalg.solve(x * v @ x.T + np.eye(k), x * v)
-    np.testing.assert_allclose(tall.centre, covariance @ (x.T @ y), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(tall.centre[0], covariance @ (x.T @ y), rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(wide.centre, tall.centre, rtol=1e-6, atol=1e-9)
     expected = y @ np.linalg.solve(x * v @ x.T + np.eye(k), y)
-    np.testing.assert_allclose([tall.quadratic, wide.quadratic], expected, rtol=1e-6)
+    np.testing.assert_allclose([tall.quadratic[0], wide.quadratic[0]], expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("form", ["tall", "wide"])
@@ -29,8 +32,8 @@ def test_perturbations_have_the_posterior_covariance(form):
     """Entries of the correlation matrix and variances at 6 standard errors: false alarm < 1e-7."""
     x, y, _ = problem(4, 3)
     v, n, rng = np.array([0.5, 1.0, 3.0]), 20_000, np.random.default_rng(1)
-    part = GaussianConditional.of(x, x.T @ x if form == "tall" else None, y, v)
-    draws = np.array([part.perturbation(rng) for _ in range(n)])
+    chains = np.tile(y, (n, 1)), np.tile(v, (n, 1))
+    draws = GaussianConditionals.of(x, x.T @ x if form == "tall" else None, *chains).perturbation(rng)
     covariance = np.linalg.inv(x.T @ x + np.diag(1 / v))
     scale = np.sqrt(np.diag(covariance))
     error = (np.cov(draws.T) - covariance) / np.outer(scale, scale)
@@ -40,28 +43,45 @@ def test_perturbations_have_the_posterior_covariance(form):
 def test_variances_of_any_size():
     x, y, _ = problem(6, 3)
     for v in (np.array([1e-200, 1.0, 1e200]), np.array([np.inf, 1.0, 1e-30])):
-        part = GaussianConditional.of(x, x.T @ x, y, v)
+        part = GaussianConditionals.of(x, x.T @ x, y[None], v[None])
         assert np.all(np.isfinite(part.centre))
         assert np.all(np.isfinite(part.perturbation(np.random.default_rng(0))))
-    flat = GaussianConditional.of(x, x.T @ x, y, np.full(3, np.inf))
-    np.testing.assert_allclose(flat.centre, np.linalg.lstsq(x, y, rcond=None)[0], rtol=1e-9)
+    flat = GaussianConditionals.of(x, x.T @ x, y[None], np.full((1, 3), np.inf))
+    np.testing.assert_allclose(flat.centre[0], np.linalg.lstsq(x, y, rcond=None)[0], rtol=1e-9)
     twins = np.column_stack([x[:, 0], x[:, 0]])
-    part = GaussianConditional.of(twins, twins.T @ twins, y, np.full(2, 1e100))
+    part = GaussianConditionals.of(twins, twins.T @ twins, y[None], np.full((1, 2), 1e100))
     assert np.all(np.isfinite(part.perturbation(np.random.default_rng(0))))
 
 
-@pytest.mark.parametrize("intercept", [(0.0, 0.0), (0.7, 4.0)], ids=["flat", "normal"])
-def test_the_intercept_is_integrated_out(intercept):
-    """Mean of (intercept, coefficients) against the dense posterior, at 6 standard errors."""
-    x, y, _ = problem(7, 2)
-    rng, n, omega, v = np.random.default_rng(2), 20_000, np.linspace(0.5, 2, 7), np.array([0.5, 2.0])
-    design, prior = np.column_stack([np.ones(7), x]), np.diag([intercept[1], *(1 / v)])
-    precision = design.T * omega @ design + prior
-    mean = np.linalg.solve(precision, design.T @ (omega * y) + prior @ [intercept[0], 0, 0])
-    draws = np.array([np.append(*draw_weighted(x, y, omega, v, intercept, rng)) for _ in range(n)])
-    sd = np.sqrt(np.diag(np.linalg.inv(precision)))
-    assert np.all(np.abs(draws.mean(axis=0) - mean) < 6 * sd / np.sqrt(n))
-    np.testing.assert_allclose(draws.std(axis=0), sd, rtol=6 / np.sqrt(2 * n))
+@pytest.mark.parametrize("intercept", [(0.0, 0.0), (0.7, 4.0), None], ids=["flat", "normal", "none"])
+@pytest.mark.parametrize(("n", "p"), [(7, 2), (3, 5)])
+def test_weighted_rows(n, p, intercept):
+    """Mean and sd of (intercept, coefficients) of 20,000 chains against the dense posterior, at 6 standard errors."""
+    x, y, _ = problem(n, p)
+    rng, chains, omega, v = np.random.default_rng(2), 20_000, np.linspace(0.5, 2, n), np.linspace(0.5, 2, p)
+    mean, precision = intercept or (0.0, 1e12)
+    design, prior = np.column_stack([np.ones(n), x]), np.diag([precision, *(1 / v)])
+    posterior = np.linalg.inv(design.T * omega @ design + prior)
+    expected = posterior @ (design.T @ (omega * y) + prior @ [mean, *np.zeros(p)])
+    many = (np.tile(part, (chains, 1)) for part in (y, omega, v))
+    draws = np.column_stack(WeightedRows(x, intercept).draw(*many, rng))
+    sd = np.sqrt(np.diag(posterior))
+    assert np.all(np.abs(draws.mean(axis=0) - expected) < 6 * sd / np.sqrt(chains))
+    np.testing.assert_allclose(draws.std(axis=0)[1:], sd[1:], rtol=6 / np.sqrt(2 * chains))
+
+
+def test_many_columns_and_few_agree():
+    """Above and below the order where stacks are inverted, and with products of columns or without."""
+    rng = np.random.default_rng(5)
+    x, y, v = rng.normal(size=(60, 20)), rng.normal(size=(3, 60)), np.exp(rng.normal(0, 2, size=(3, 20)))
+    part = GaussianConditionals.of(x, x.T @ x, y, v)
+    np.testing.assert_allclose(
+        part.centre, [np.linalg.solve(x.T @ x + np.diag(1 / b), x.T @ a) for a, b in zip(y, v)], rtol=1e-9, atol=1e-12
+    )
+    kept, made = WeightedRows(x, (0.0, 0.0)), WeightedRows(x, (0.0, 0.0))
+    made.products = None
+    omega = rng.gamma(2.0, size=(3, 60))
+    np.testing.assert_allclose(kept._grams(omega), made._grams(omega), rtol=1e-12, atol=1e-12)
 
 
 def test_slice_updates_keep_their_laws():

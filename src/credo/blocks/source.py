@@ -21,7 +21,7 @@ S = TypeVar("S")
 class Block:
     """Consecutive rows.
 
-    X : (rows, columns) float64 or float32, or a CSR matrix
+    X : (rows, columns) float64 or float32, or a CSR matrix (`inference.exact.sparse` says who reads those)
     y : (rows,) or (rows, targets), or None
     weights : (rows,) counts of rows ≥ 0, or None for one each
     start : number of the first row in the source, for messages

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from typing import Any
 
 from credo.errors import FileFormatError
 
-__all__ = ["load_model", "origin", "belief", "outlook"]
+__all__ = ["load_model", "load_saved", "rendered", "origin", "belief", "outlook"]
+
+
+def load_saved(path: str, writer: str = "credo fit TABLE --target COLUMN") -> Any:
+    """Whatever a Credo file holds; `writer` is the command that makes such files.
+
+    Raises
+    ------
+    FileFormatError : not a Credo file.
+    """
+    from credo.saving import is_credo_file, load
+
+    if os.path.isfile(path) and not is_credo_file(path):
+        raise FileFormatError(f"{path} is not a Credo model.", value=path, remedy=f"{writer} writes one.")
+    return load(path)
 
 
 def load_model(path: str) -> Any:
@@ -18,20 +33,26 @@ def load_model(path: str) -> Any:
     FileFormatError : not a Credo file, or one that holds something else.
     """
     from credo.models.tabular import TableModel
-    from credo.saving import is_credo_file, load
 
-    if os.path.isfile(path) and not is_credo_file(path):
-        raise FileFormatError(
-            f"{path} is not a Credo model.", value=path, remedy="credo fit TABLE --target COLUMN writes one."
-        )
-    model = load(path)
+    model = load_saved(path)
     if not isinstance(model, TableModel):
+        applied_by = getattr(model, "applied_by", None)
         raise FileFormatError(
             f"{path} holds a {type(model).__name__}, not a model of a table.",
             value=path,
-            remedy="Open it in Python with credo.load; `credo fit` writes models of tables.",
+            remedy="Open it in Python with credo.load; `credo fit` writes models of tables."
+            if applied_by is None
+            else f"Apply it with: {applied_by.format(path)}",
         )
     return model
+
+
+def rendered(parts: Iterable[Any]) -> list[Any]:
+    """Lines and `Listing`s as a terminal shows them."""
+    from credo.cli.text import grid
+    from credo.models.listing import Listing
+
+    return [grid(part.columns, part.rows, part.left) if isinstance(part, Listing) else part for part in parts]
 
 
 def origin(model: Any) -> list[str]:

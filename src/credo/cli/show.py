@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ __all__ = ["show"]
 @with_reading()
 def show(
     context: typer.Context,
-    path: Annotated[str, typer.Argument(metavar="PATH", help="A table, or a model that `credo fit` wrote.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A table, or a model that Credo wrote.")],
     reading: Reading,
     terminal: Terminal,
     interval: Annotated[
@@ -77,14 +77,14 @@ def _show_table(path: str, reading: Reading, write_schema: Path | None, terminal
 
 
 def _show_model(path: str, interval: float, terminal: Terminal) -> None:
-    from credo.cli.model import belief, load_model, origin
-
-    model = load_model(path)
-    terminal.document(summary := _checked_summary(model, interval))
-    terminal.say(*origin(model), *belief(model, summary, most=None))
-
-
-def _checked_summary(model: Any, interval: float) -> dict[str, Any]:
+    from credo.cli.model import belief, load_model, load_saved, origin, rendered
     from credo.cli.options import checked_mass
 
-    return model.summary(checked_mass(interval))
+    mass, model = checked_mass(interval), load_saved(path)
+    if hasattr(model, "told"):  # a model that speaks for itself (`credo.models.listing`)
+        terminal.document(model.summary(mass))
+        terminal.say(*rendered(model.told()))
+        return
+    model = load_model(path)
+    terminal.document(summary := model.summary(mass))
+    terminal.say(*origin(model), *belief(model, summary, most=None))

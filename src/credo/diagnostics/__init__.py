@@ -9,6 +9,8 @@ Predictions against outcomes
 
 Inference against itself
 `psis`         Pareto-smoothed importance weights and k̂
+`information`  leave-one-out by PSIS, and WAIC, from log-likelihoods at draws
+`r2`           Bayesian R²
 `mcmc`         R̂, ESS, MCSE, HDI, BFMI, and one verdict
 `sensitivity`  power-scaling of prior and likelihood
 `sbc`          simulation-based calibration
@@ -25,8 +27,10 @@ from credo.diagnostics.brier import Brier, Reliability, brier, reliability
 from credo.diagnostics.calibration import PIT, Coverage, Sharpness, coverage, pit, sharpness
 from credo.diagnostics.envelope import Envelope, uniform_envelope
 from credo.diagnostics.geweke import JointTest, geweke_joint_test
+from credo.diagnostics.information import WAIC, LeaveOneOut, psis_loo, waic
 from credo.diagnostics.mcmc import Convergence, autocorrelation, bfmi, check_convergence, ess, hdi, mcse, rhat
 from credo.diagnostics.psis import PSIS, psis
+from credo.diagnostics.r2 import BayesianR2, bayesian_r2
 from credo.diagnostics.residuals import Check, ResidualChecks, check_residuals
 from credo.diagnostics.sbc import Calibration, rank_calibration, simulation_based_calibration
 from credo.diagnostics.scores import ScoreDifference, crps, log_score, score_differences
@@ -54,6 +58,12 @@ __all__ = [
     "Envelope",
     "psis",
     "PSIS",
+    "psis_loo",
+    "LeaveOneOut",
+    "waic",
+    "WAIC",
+    "bayesian_r2",
+    "BayesianR2",
     "rhat",
     "ess",
     "mcse",

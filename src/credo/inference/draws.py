@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -145,7 +145,7 @@ class Draws:
     # -- reports -----------------------------------------------------------------------------------------------------
 
     def summary(self, mass: float = 0.9) -> Summary:
-        """Mean, sd, HDI of `mass`, MCSE, quantiles, ESS and R̂ of every entry of every variable."""
+        """Mean, sd, central interval and HDI of `mass`, P(> 0), MCSE, ESS and R̂ of every entry of every variable."""
         return summarise(self.values, mass)
 
     def check(self) -> diagnostics.Convergence:
@@ -267,15 +267,18 @@ class ImportanceDraws:
         return self.density(np.asarray(theta, dtype=np.float64))
 
     def summary(self, mass: float = 0.9) -> Summary:
-        """Mean, sd, central interval, quartiles and the error of the mean, of every entry of every variable."""
+        """Mean, sd, central interval, median, P(> 0) and the error of the mean, of every entry of every variable."""
         x = np.concatenate([value.reshape(value.shape[0], -1) for value in self.values.values()], axis=1)
         mean = self.weights @ x
         sd = np.sqrt(self.weights @ np.square(x - mean))
         ends = np.array([(1 - mass) / 2, 0.5, (1 + mass) / 2])
         low, middle, high = weighted_quantile(x, self.weights, ends)
-        names = [f"q{100 * q:g}" for q in ends]
+        positive = self.weights @ (x > 0.0)
         error = np.sqrt(np.square(self.weights) @ np.square(x - mean))
-        columns = {"mean": mean, "sd": sd, names[0]: low, names[1]: middle, names[2]: high, "mcse_mean": error}
+        columns = {
+            "mean": mean, "sd": sd, "lower": low, "q50": middle, "upper": high, "prob_positive": positive,
+            "mcse_mean": error,
+        }  # fmt: skip
         return Summary(_labels(self.values, 1), columns)
 
     def state(self) -> dict[str, Any]:
@@ -301,9 +304,9 @@ def weighted_quantile(x: np.ndarray, weights: np.ndarray, q: np.ndarray) -> np.n
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A table: `rows` are labels such as "w[0]", `columns` map a name to one number a row; `summary["w[0]"]` is a
-    row."""
+class Summary(Mapping[str, dict[str, float]]):
+    """A table: `rows` are labels such as "w[0]", `columns` map a name to one number a row. Like the summary of every
+    posterior it maps a name to a row, of mean, sd, lower, upper, prob_positive (and more); it prints as a table."""
 
     rows: tuple[str, ...]
     columns: dict[str, np.ndarray]
@@ -313,6 +316,15 @@ class Summary:
             raise ParameterError("Summary", "row", f"one of {', '.join(self.rows[:10])}", row)
         at = self.rows.index(row)
         return {name: float(column[at]) for name, column in self.columns.items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __contains__(self, row: object) -> bool:
+        return row in self.rows
 
     def __str__(self) -> str:
         table = [["", *self.columns]]
@@ -339,16 +351,17 @@ def summarise(values: Mapping[str, np.ndarray], mass: float = 0.9) -> Summary:
     x = np.concatenate([value.reshape(*value.shape[:2], -1) for value in values.values()], axis=2)
     merged = x.reshape(-1, x.shape[2])
     low, high = diagnostics.hdi(x, mass)
-    q05, q50, q95 = np.quantile(merged, [0.05, 0.5, 0.95], axis=0)
+    lower, q50, upper = np.quantile(merged, [(1.0 - mass) / 2.0, 0.5, (1.0 + mass) / 2.0], axis=0)
     percent = f"{100 * mass:g}"
     columns = {
         "mean": merged.mean(axis=0),
         "sd": merged.std(axis=0, ddof=1),
+        "lower": lower,
+        "q50": q50,
+        "upper": upper,
+        "prob_positive": np.mean(merged > 0.0, axis=0),
         f"hdi{percent}_low": low,
         f"hdi{percent}_high": high,
-        "q5": q05,
-        "q50": q50,
-        "q95": q95,
         "mcse_mean": diagnostics.mcse(x, "mean"),
         "mcse_sd": diagnostics.mcse(x, "sd"),
         "ess_bulk": diagnostics.ess(x, "bulk"),

@@ -16,14 +16,16 @@ from credo.diagnostics.mcmc import check_convergence
 from credo.errors import ConvergenceWarning, warn
 from credo.inference.draws import Draws
 from credo.inference.result import Result
+from credo.numerics.threads import single_blas_thread
 
 __all__ = ["CHAINS", "run_chains"]
 
 # Split R̂ of four chains is what the certificate was calibrated on (Vehtari et al. 2021).
 CHAINS = 4
-WARM_UP = 500
-DRAWS = 1000
-# Sweeps of a chain before it gives up: 30 times what a sampler that mixes well needs.
+# A sampler that mixes well has forgotten its start after some dozen sweeps, and is certified at the first look.
+WARM_UP = 300
+DRAWS = 500
+# Sweeps of a chain before it gives up: 60 times what a sampler that mixes well needs.
 BUDGET = 32_000
 # Draws of a chain that are kept; beyond, every second one goes: memory is bounded, and slow chains lose little.
 KEPT = 4_000
@@ -47,25 +49,26 @@ def run_chains(
     sweeps the run ends with a `ConvergenceWarning` and the status "not_certified".
     """
     began = time.perf_counter()
-    for _ in range(warm_up):
-        state = step(state, rng)
-    kept: dict[str, list[np.ndarray]] = {name: [] for name in collect(state)}
-    done, every, target = 0, 1, draws
-    while True:
-        while done < target:
+    with single_blas_thread():  # a sweep is many small products: threads would wait for each other
+        for _ in range(warm_up):
             state = step(state, rng)
-            done += 1
-            if done % every == 0:
-                for name, value in collect(state).items():
-                    kept[name].append(np.array(value))
-        values = {name: np.stack(rows, axis=1) for name, rows in kept.items()}
-        verdict = check_convergence(values)
-        if verdict.ok or target >= budget:
-            break
-        target = min(2 * target, budget)
-        if target // every > KEPT:
-            every *= 2
-            kept = {name: rows[1::2] for name, rows in kept.items()}
+        kept: dict[str, list[np.ndarray]] = {name: [] for name in collect(state)}
+        done, every, target = 0, 1, draws
+        while True:
+            while done < target:
+                state = step(state, rng)
+                done += 1
+                if done % every == 0:
+                    for name, value in collect(state).items():
+                        kept[name].append(np.array(value))
+            values = {name: np.stack(rows, axis=1) for name, rows in kept.items()}
+            verdict = check_convergence(values)
+            if verdict.ok or target >= budget:
+                break
+            target = min(2 * target, budget)
+            if target // every > KEPT:
+                every *= 2
+                kept = {name: rows[1::2] for name, rows in kept.items()}
     if not verdict.ok:
         warn(f"{owner}: after {done} sweeps of {len(next(iter(values.values())))} chains, {' '.join(verdict.advice)}",
              ConvergenceWarning)  # fmt: skip

@@ -20,7 +20,7 @@ class Posterior(Protocol):
     `sample(n, rng)`             (n, *shape)
     `log_prob(theta)`            joint log density over the trailing axes
     `posterior["name"]`          draws (n, *shape), for code written against draws
-    `summary()`                  name → column → array
+    `summary(mass)`              mapping: name → mean, sd, lower, upper, prob_positive (and more), numbers or arrays
     `inference`, `result`        the rung and its report
     """
 

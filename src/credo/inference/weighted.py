@@ -78,6 +78,17 @@ class SplitProposal:
             parts[j] = np.log(weight) + np.log(np.diag(lower)).sum() + shape.sum(axis=1)
         return np.asarray(scipy.special.logsumexp(parts, axis=0))
 
+    def _uniforms(self, n_points: int) -> tuple[np.ndarray, np.ndarray]:
+        """Points (S, D) of the unit cube, and the component each belongs to."""
+        d = self.mean.shape[1]
+        if d < LATTICE_DIMENSION:
+            u = kronecker_points(n_points, d + 1)
+        else:  # antithetic pairs too: odd moments of a symmetric proposal are exact
+            half = np.random.default_rng(0).uniform(size=(n_points // 2, d + 1))
+            u = np.vstack([half, 1.0 - half])
+        cumulative = np.cumsum(self.weights / self.weights.sum())
+        return u[:, :d], np.minimum(np.searchsorted(cumulative, u[:, d]), cumulative.size - 1)
+
     def stretched(self, log_target: Callable[[np.ndarray], np.ndarray]) -> SplitProposal:
         """With half-axes as wide as the target is there: the widest Gaussian seen at ±1, ±2, ±4 and ±6 of them.
 
@@ -138,6 +149,22 @@ class WeightedDraws:
         index = np.concatenate([np.arange(keep), half + np.arange(keep)])
         return self.points[index], self.weights[index] / self.weights[index].sum()
 
+    def tempered(self, ess: float) -> WeightedDraws:
+        """With weights raised to the largest power ≤ 1 that leaves `ess` effective points: between the target and what
+        the points were drawn from. For weights that fail: a few points say nothing of an interval's ends."""
+        if self.ess >= ess:
+            return self
+        with np.errstate(divide="ignore"):
+            log_w = np.log(self.weights) - np.log(self.weights.max())
+        low, high = 0.0, 1.0
+        for _ in range(40):
+            power = 0.5 * (low + high)
+            w = np.exp(power * log_w)
+            low, high = (power, high) if w.sum() ** 2 >= ess * (w @ w) else (low, power)
+        w = np.exp(low * log_w)
+        w /= w.sum()
+        return replace(self, weights=w, mean=w @ self.points, ess=float(1.0 / (w @ w)))
+
     def probability_positive(self) -> np.ndarray:
         """P(coordinate > 0), (D,)."""
         return self.weights @ (self.points > 0.0)
@@ -159,18 +186,11 @@ def importance_sample(
     """
     proposal = proposal.stretched(log_target)
     d = proposal.mean.shape[1]
-    if d < LATTICE_DIMENSION:
-        u = kronecker_points(n_points, d + 1)
-    else:  # antithetic pairs too: odd moments of a symmetric proposal are exact
-        half = np.random.default_rng(0).uniform(size=(n_points // 2, d + 1))
-        u = np.vstack([half, 1.0 - half])
-    cumulative = np.cumsum(proposal.weights / proposal.weights.sum())
-    component = np.minimum(np.searchsorted(cumulative, u[:, d]), cumulative.size - 1)
-    z = scipy.special.stdtrit(proposal.df, u[:, :d])
-    points = proposal.draw(z, component)
+    uniform, component = proposal._uniforms(n_points)
+    points = proposal.draw(scipy.special.stdtrit(proposal.df, uniform), component)
     raw = log_target(points) - proposal.log_density(points)
     smoothed = psis(raw)
-    # Smoothed weights help even where k̂ says not to trust them: held-out log scores are better with than without.
+    # Smoothed weights help even where k̂ says not to trust them, down to a hundred effective points (`tempered`).
     weights = np.exp(smoothed.log_weights)
     weights /= weights.sum()
     mean = weights @ points

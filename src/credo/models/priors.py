@@ -41,8 +41,11 @@ class CoefficientPrior:
     mixture: ScaleMixture | Box | None = None
 
 
-def resolve_prior(owner: str, prior: Any, column_scale: np.ndarray) -> CoefficientPrior:
-    """Read the `prior` of `owner` for P columns with root mean squares `column_scale` (P,), 0 where constant."""
+def resolve_prior(owner: str, prior: Any, column_scale: np.ndarray, noise_scale: float = 1.0) -> CoefficientPrior:
+    """Read the `prior` of `owner` for P columns with root mean squares `column_scale` (P,), 0 where constant.
+
+    `noise_scale`: what is known of the noise, which learned scales are relative to; 1 where they are in its units.
+    """
     p = column_scale.size
     unit = 1.0 / np.where(column_scale > 0.0, column_scale, 1.0)
     zero = np.zeros(p)
@@ -74,7 +77,7 @@ def resolve_prior(owner: str, prior: Any, column_scale: np.ndarray) -> Coefficie
         whitening = Whitening(0.5 * (low + high), 0.5 * (high - low))
         return CoefficientPrior("box", whitening, mixture=Box(low, high))
     if kind in ("Laplace", "StudentT", "Horseshoe", "ElasticNet"):
-        mixture = scale_mixture(owner, prior, column_scale)
+        mixture = scale_mixture(owner, prior, column_scale, noise_scale)
         return CoefficientPrior("mixture", Whitening(mixture.mean, mixture.scale * mixture.reach), mixture=mixture)
     raise ParameterError(
         owner,
@@ -85,12 +88,12 @@ def resolve_prior(owner: str, prior: Any, column_scale: np.ndarray) -> Coefficie
     )
 
 
-def scale_mixture(owner: str, prior: Any, column_scale: np.ndarray) -> ScaleMixture:
+def scale_mixture(owner: str, prior: Any, column_scale: np.ndarray, noise_scale: float = 1.0) -> ScaleMixture:
     """The mixture of a Laplace, Student-t, elastic-net or horseshoe prior on P columns.
 
-    A learned scale τ is relative to the noise, and so is the horseshoe's default: τ √(Σ_j sd_j²), a signal-to-noise
-    ratio, is half-Cauchy(1), as for the learned Normal. The horseshoe's default is on standardised columns, τ ~
-    half-Cauchy(1/P): a priori about one coefficient is as large as the noise (van der Pas, Kleijn and van der Vaart
+    A learned scale τ is relative to the noise, and so is the horseshoe's default: τ √(Σ_j sd_j²) / noise, a signal-to-
+    noise ratio, is half-Cauchy(1), as for the learned Normal. The horseshoe's default is on standardised columns, τ /
+    noise ~ half-Cauchy(1/P): a priori about one coefficient is as large as the noise (van der Pas, Kleijn and van der Vaart
     2014, EJS 8: τ of the order of the share that matters), and the heavy tail lets the data say more.
     """
     p, kind = column_scale.size, type(prior).__name__
@@ -101,7 +104,7 @@ def scale_mixture(owner: str, prior: Any, column_scale: np.ndarray) -> ScaleMixt
     if kind == "Horseshoe":
         if prior.scale is None:
             unit = 1.0 / np.where(column_scale > 0.0, column_scale, 1.0)
-            return HorseshoeMixture(zero, unit, learned=True, relative=True, reach=1.0 / p)
+            return HorseshoeMixture(zero, unit, learned=True, relative=True, reach=noise_scale / p)
         if np.ndim(prior.scale):
             raise ParameterError(owner, "prior.scale", "None or one number, shared by all columns", prior.scale)
         return HorseshoeMixture(zero, one, learned=True, reach=float(prior.scale))
@@ -113,7 +116,8 @@ def scale_mixture(owner: str, prior: Any, column_scale: np.ndarray) -> ScaleMixt
     if prior.scale is not None:
         return family(mean, vector(owner, prior.scale, p, "prior.scale"), **how)
     gain = float(np.square(column_scale).sum())
-    return family(mean, one, learned=True, relative=True, reach=1.0 / np.sqrt(gain) if gain > 0.0 else 1.0, **how)
+    reach = noise_scale / np.sqrt(gain) if gain > 0.0 else noise_scale
+    return family(mean, one, learned=True, relative=True, reach=reach, **how)
 
 
 def vector(owner: str, value: Any, p: int, name: str) -> np.ndarray:

@@ -70,9 +70,12 @@ class ScaleMixture:
         variances = self._variances(d, self.scale * np.exp(log_scale), rng)
         return np.clip(variances, SMALLEST, LARGEST), {"log_scale": log_scale}
 
-    def learned_scale(self, state: State) -> np.ndarray | None:
-        """(c,) τ, None where nothing is learned."""
-        return np.exp(state["log_scale"][:, 0]) if self.learned else None
+    def learned_scale(self, state: State, noise_sd: Any = 1.0) -> np.ndarray | None:
+        """(c,) the shared scale in the coefficients' units, τ times noise_sd (c,) where `relative`; None where nothing
+        is learned."""
+        if not self.learned:
+            return None
+        return np.exp(state["log_scale"][:, 0]) * (noise_sd if self.relative else 1.0)
 
     def at(self, scale: float) -> ScaleMixture:
         """The record with τ stated."""
@@ -220,9 +223,6 @@ class HorseshoeMixture(ScaleMixture):
         auxiliary = (1.0 + 1.0 / local) / rng.standard_exponential(local.shape)
         state = {"log_scale": log_scale, "auxiliary": auxiliary}
         return np.clip(variances * np.square(self.scale), SMALLEST, LARGEST), state
-
-    def learned_scale(self, state: State) -> np.ndarray:
-        return np.exp(state["log_scale"][:, 0])
 
 
 @dataclass(frozen=True)

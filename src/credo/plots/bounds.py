@@ -22,8 +22,8 @@ class BoundFigure:
 
     def chart(self) -> Chart:
         steps = np.arange(self.objective.size, dtype=np.float64)
-        # The first steps rise so much that the rest would look flat.
-        low = float(np.quantile(self.objective, 0.05))
+        # The first of many steps rise so much that the rest would look flat.
+        low = float(np.quantile(self.objective, 0.05)) if steps.size > 20 else -np.inf
         return Chart(
             "The bound by iteration",
             f"It rose to {typeset(number(float(self.objective[-1]), 5))} nats a {self.per} in "

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 
 from credo.errors import DataError
-from credo.models.mixture import ComponentChoice
 from credo.numerics.readable import count, number, percent, shortened, typeset
 from credo.plots.chart import Axis, Chart, Dots, Line, Mark, Text, axis, spread_out
+
+if TYPE_CHECKING:
+    from credo.models.mixture import ComponentChoice
 
 __all__ = ["EllipsesFigure", "CriterionFigure", "ellipses", "criterion"]
 
@@ -102,6 +104,9 @@ def ellipses(
     turn = np.linspace(0.0, 2.0 * np.pi, CORNERS)
     # chi-square of two coordinates: P(r² ≤ q) = 1 − exp(−q/2)
     circle = np.sqrt(-2.0 * np.log1p(-mass)) * np.column_stack([np.cos(turn), np.sin(turn)])
+    # discriminant directions are no column's: their origin is the overall mean
+    centre = np.zeros(d) if d == 2 else np.average(means, axis=0, weights=np.asarray(model.weights_, dtype=np.float64))
+    rows, means = rows - centre, means - centre
     outlines = []
     for mean, covariance in zip(means, covariances, strict=True):
         values, vectors = np.linalg.eigh(directions.T @ covariance @ directions)
@@ -156,7 +161,9 @@ class CriterionFigure:
         least = int(min(sizes[0] for _, sizes, _ in self.lines))
         x = Axis("clusters", least - 0.3, most + 0.3, tuple((float(k), str(k)) for k in range(least, most + 1)))
         said = f"Lower is better; lowest at {count(self.best[0], 'cluster')} ({typeset(number(self.best[1], 5))})."
-        return Chart(f"{self.criterion} by number of clusters", said, x, axis(self.criterion, losses), tuple(marks), 64.0)
+        return Chart(
+            f"{self.criterion} by number of clusters", said, x, axis(self.criterion, losses), tuple(marks), 64.0
+        )
 
 
 def criterion(choice: ComponentChoice) -> CriterionFigure:

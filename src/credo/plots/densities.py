@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo.errors import DataError
-from credo.models.density import Bars as Bins
-from credo.models.density import Histogram, KernelDensity
 from credo.numerics.readable import aligned, count, number, percent, typeset
 from credo.plots.chart import Axis, Band, Bars, Chart, Dots, Line, Segments, Text, axis
+
+if TYPE_CHECKING:
+    from credo.models.density import Bars as Bins
+    from credo.models.density import Histogram, KernelDensity
 
 __all__ = ["DensityFigure", "HistogramFigure", "density", "histogram"]
 

@@ -55,7 +55,7 @@ class LawDraws:
         """Var(y_i | θ_s), (S, n); of classes those of their indicators, (S, n, k)."""
         if self.classes is not None:
             return self._joined(lambda law, rows: law.p * (1.0 - law.p))  # type: ignore[attr-defined]
-        return self._joined(lambda law, rows: self._spread(law.variance, rows))
+        return self._joined(lambda law, rows: self._spread(law.variance, rows))  # type: ignore[attr-defined]
 
     def log_prob(self, y: Any) -> np.ndarray:
         """log p(y_i | θ_s), (S, n); y are numbers, or codes of classes."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.models.mixture.cards import ClusterCard
 from credo.models.mixture.table import SURE, ClusterFit, TableClusters, shown_traits
-from credo.numerics.readable import count, number, percent, typeset
+from credo.numerics.readable import aligned, count, number, percent, typeset
 from credo.plots.bounds import BoundFigure, bound
 from credo.plots.clusters import CriterionFigure, EllipsesFigure, criterion, ellipses
 from credo.reports.markup import Markup, element
@@ -34,7 +34,7 @@ class UncertainRow:
 @dataclass(frozen=True)
 class Oddity:
     """row : from 1 ; anomaly : −log p of the row ; column, value : the number furthest from its cluster, in sds
-    (None where a combination of categories is what is rare)"""
+    (None where a combination of categories is what is rare) ; sd : of the column in the cluster"""
 
     row: int
     cluster: int
@@ -42,6 +42,7 @@ class Oddity:
     column: str | None
     value: float | None
     distance: float | None
+    sd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def cluster_report(fit: ClusterFit, *, warnings: Sequence[str] = ()) -> ClusterR
 
 def _oddity(model: TableClusters, row: np.ndarray, number_of: int, cluster: int, anomaly: float) -> Oddity:
     """The number that is furthest from the row's own cluster, if any is 3 sds away or more."""
-    furthest: tuple[float, str, float] | None = None
+    furthest: tuple[float, str, float, float] | None = None
     traits = {trait.column: trait for trait in model.cards[cluster].traits if trait.sd}
     for j, column in enumerate(model.columns.numbers):
         trait = traits.get(column.name)
@@ -121,18 +122,19 @@ def _oddity(model: TableClusters, row: np.ndarray, number_of: int, cluster: int,
             continue
         distance = float((row[j] - trait.value) / trait.sd)
         if abs(distance) >= 3.0 and (furthest is None or abs(distance) > abs(furthest[0])):
-            furthest = (distance, column.name, float(row[j]))
-    distance, name, value = furthest or (None, None, None)
-    return Oddity(number_of + 1, cluster + 1, anomaly, name, value, distance)
+            furthest = (distance, column.name, float(row[j]), trait.sd)
+    distance, name, value, sd = furthest or (None, None, None, None)
+    return Oddity(number_of + 1, cluster + 1, anomaly, name, value, distance, sd)
 
 
 def _odd(oddity: Oddity, usual: float) -> str:
     head = f"Row {oddity.row} is unlike the rest (−log p is {number(oddity.anomaly, 3)}, usually {number(usual, 3)})"
     if oddity.column is None or oddity.value is None or oddity.distance is None:
         return f"{head}."
+    value, way = aligned([oddity.value], oddity.sd)[0], "above" if oddity.distance > 0 else "below"
     return (
-        f"{head}: {oddity.column} = {number(oddity.value)} is {number(abs(oddity.distance), 2)} standard deviations "
-        f"{'above' if oddity.distance > 0 else 'below'} cluster {oddity.cluster}."
+        f"{head}: {oddity.column} = {value} is {number(abs(oddity.distance), 2)} standard deviations {way} "
+        f"cluster {oddity.cluster}."
     )
 
 
@@ -172,8 +174,8 @@ def clusters_html(report: ClusterReport) -> str:
 
 
 _NOTE = (
-    "Largest first. A card lists the columns in which a cluster differs most from the whole, as mean ± standard deviation, "
-    "or as the share of a category."
+    "Largest first. A card lists the columns in which a cluster differs most from the whole, as mean ± standard "
+    "deviation, or as the share of a category."
 )
 
 
@@ -199,7 +201,7 @@ def _card(card: ClusterCard) -> Markup:
     head = element("tr", *(element("th", each, scope="col") for each in ("column", "in the cluster", "overall")))
     return element(
         "article",
-        element("h3", f"Cluster {card.cluster}: {count(card.rows, 'row')}, {percent(card.weight)}"),
+        element("h3", f"Cluster {card.cluster}: {count(card.rows, 'row')}, {100.0 * card.weight:.1f} %"),
         element("table", element("thead", head), element("tbody", *rows), aria_label=f"Cluster {card.cluster}"),
     )
 

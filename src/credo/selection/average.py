@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,11 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from credo.errors import DataError, ParameterError
 from credo.inference.result import Result
+from credo.models.evidence import Evidence
 from credo.numerics.random import as_generator
 from credo.prediction.mixture import mix
+from credo.prediction.rounded import RoundedPredictive
 from credo.saving.registry import register
 from credo.selection.comparison import Comparison
-from credo.selection.evidence import evidence_weights
+from credo.selection.evidence import evidence_of, evidence_weights
 from credo.selection.predictions import predictive_of
 from credo.selection.scoring import Table, checked_models, fit_all, hold_out
 from credo.selection.stacking import stacking_weights
@@ -135,10 +138,13 @@ class ModelAverage(BaseEstimator):
         return self
 
     def predict_distribution(self, X: Any) -> Any:
-        """The weighted mixture of the models' predictives; their disagreement is epistemic."""
+        """The weighted mixture of the models' predictives; their disagreement is epistemic. Beside models of counts,
+        those of numbers are rounded."""
         check_is_fitted(self)
         used = [name for name, weight in self.weights_.items() if weight > 0.0]
         parts = [predictive_of(self.estimators_[name], X) for name in used]
+        if {"real", "count"} <= {part.kind for part in parts}:
+            parts = [RoundedPredictive(part) if part.kind == "real" else part for part in parts]
         return parts[0] if len(parts) == 1 else mix([self.weights_[name] for name in used], parts)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -229,12 +235,19 @@ def average(
     return both._settle(named, evidence_weights(named, both._prior(named)))
 
 
+def _as_compared(record: Evidence | None, log_value: float | None) -> Evidence | None:
+    """The evidence of the fit that was compared: one that was sampled afterwards has lost it."""
+    if record is None or record.log_value is not None or log_value is None:
+        return record
+    return replace(record, log_value=log_value)
+
+
 def _from_comparison(comparison: Comparison, by: str, prior: Any) -> ModelAverage:
     fitted = dict(comparison.fitted)
     both = ModelAverage({name: clone(model) for name, model in fitted.items()}, by, prior=prior)
     both._check()
     if by == "evidence":
-        known = {row.name: row.log_evidence for row in comparison.rows}
+        known = {row.name: _as_compared(evidence_of(fitted[row.name]), row.log_evidence) for row in comparison.rows}
         return both._settle(fitted, evidence_weights(fitted, both._prior(fitted), known))
     if comparison.scores[0] != "log":
         raise ParameterError("average", "models", "a comparison by log score", comparison.scores)

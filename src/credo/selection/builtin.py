@@ -8,11 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from credo.distributions.noise import StudentT
 from credo.distributions.normal import Normal
 from credo.models.baseline import InterceptOnlyClassifier, InterceptOnlyRegressor
 from credo.models.featured import FeaturedModel, Quadratic
-from credo.models.glm import LogisticRegression
+from credo.models.glm import (
+    GammaRegression,
+    LogisticRegression,
+    NegativeBinomialRegression,
+    OrdinalRegression,
+    PoissonRegression,
+)
 from credo.models.linear import LinearRegression
+from credo.selection.outcomes import OutcomeShape
 from credo.selection.registry import Candidate, register_candidate
 
 __all__: list[str] = []
@@ -22,12 +30,6 @@ BLAS = 1e10
 ELEMENTWISE = 2e8
 # Student-t quantiles a second: what places the importance points.
 QUANTILES = 5e5
-
-
-# Within a comparison every fit has the same bounded cost, and an evidence: where Laplace's certificate fails, "auto"
-# would sample. The note in the table says so, and `compare` does it for the model it chooses.
-def logistic(**options: Any) -> LogisticRegression:
-    return LogisticRegression(inference="laplace", **options)
 
 
 # One scale for all coefficients of `Quadratic`'s columns, which are standardised and share out the prior's variance.
@@ -65,7 +67,64 @@ def logistic_seconds(n: int, columns: int) -> float:
     return fit * (1.0 if columns <= 50 and n >= 20 * columns else 6.0)
 
 
+def auxiliary_seconds(n: int, columns: int) -> float:
+    """As for two classes, with special functions of each row's mean."""
+    return 3.0 * logistic_seconds(n, columns)
+
+
+def robust_seconds(n: int, columns: int) -> float:
+    """Some 1,500 sweeps of four chains, each a Cholesky of weighted moments, and the weights of the rows left out."""
+    return 1.0 + 6000.0 * (n * columns**2 / BLAS + 5.0 * n / ELEMENTWISE) + 4e-4 * n
+
+
+# Whose steps are lost in their spread: whole numbers of a thousand and more are amounts.
+LARGEST_MEAN = 1000.0
+# Of an exponential it is 2, of a Gamma twice its coefficient of variation: below 1 a Normal is about as good.
+SKEWED = 1.0
+# Excess kurtosis of a Student-t of ten degrees of freedom; and of chance alone, four standard errors.
+HEAVY, SURE = 1.0, 4.0
+
+
+def no_counts(y: OutcomeShape) -> str | None:
+    if not y.whole or y.low < 0.0:
+        return "the outcomes are not all whole numbers ≥ 0"
+    if y.distinct < 3:
+        return "the outcomes have two values"
+    if y.mean > LARGEST_MEAN:
+        return f"the outcomes are of {y.mean:,.0f} on average: amounts rather than counts"
+    if y.variance < y.mean * (1.0 - 3.0 * (2.0 / y.n) ** 0.5):  # Var(y) ≥ E Var(y | x) ≥ E y, up to chance
+        return "the outcomes vary less than counts with such a mean can"
+    return None
+
+
+def no_amounts(y: OutcomeShape) -> str | None:
+    if y.low <= 0.0:
+        return "the outcomes are not all above 0"
+    if no_counts(y) is None:
+        return "the outcomes are counts"
+    return None if y.skewness > SKEWED else "the outcomes are not skewed to the right"
+
+
+def light_tails(y: OutcomeShape) -> str | None:
+    if no_counts(y) is None:
+        return "the outcomes are counts"
+    if y.tails > max(HEAVY, SURE * y.tails_error):
+        return None
+    return "what the columns leave unexplained has no heavy tails"
+
+
+def no_order(y: OutcomeShape) -> str | None:
+    return None if y.ordered and y.distinct > 2 else "the classes are in no order"
+
+
 for _candidate in (
+    Candidate("poisson", "regression", 9, PoissonRegression, int, logistic_seconds, no_counts),
+    Candidate("negative_binomial", "regression", 10, NegativeBinomialRegression, int, auxiliary_seconds, no_counts),
+    Candidate("gamma", "regression", 10, GammaRegression, int, auxiliary_seconds, no_amounts),
+    Candidate(
+        "student_t", "regression", 12, lambda: LinearRegression(noise=StudentT()), int, robust_seconds, light_tails
+    ),
+    Candidate("ordinal", "classification", 9, OrdinalRegression, int, auxiliary_seconds, no_order),
     Candidate("baseline", "regression", 0, InterceptOnlyRegressor, none, baseline_seconds),
     Candidate("linear", "regression", 10, LinearRegression, int, linear_seconds),
     Candidate("squares", "regression", 20, lambda: curved(LinearRegression, False), squares, linear_seconds),
@@ -78,13 +137,13 @@ for _candidate in (
         linear_seconds,
     ),
     Candidate("baseline", "classification", 0, InterceptOnlyClassifier, none, baseline_seconds),
-    Candidate("logistic", "classification", 10, logistic, int, logistic_seconds),
-    Candidate("squares", "classification", 20, lambda: curved(logistic, False), squares, logistic_seconds),
+    Candidate("logistic", "classification", 10, LogisticRegression, int, logistic_seconds),
+    Candidate("squares", "classification", 20, lambda: curved(LogisticRegression, False), squares, logistic_seconds),
     Candidate(
         "interactions",
         "classification",
         30,
-        lambda: curved(logistic, True),
+        lambda: curved(LogisticRegression, True),
         interactions,
         logistic_seconds,
     ),

@@ -15,7 +15,7 @@ from credo.selection.evidence import evidence_of
 from credo.selection.held_out import fit_model
 from credo.selection.independence import find_dependence
 from credo.selection.paired import mean_and_error
-from credo.selection.predictions import core_of, n_parameters, predictive_of
+from credo.selection.predictions import n_parameters, predictive_of, result_of
 from credo.selection.registry import Candidates
 from credo.selection.scoring import SCORES, Table, Trial, checked_models, fit_all, hold_out
 from credo.selection.splits import Splits
@@ -69,7 +69,8 @@ def compare(
     Notes
     -----
     One model that fails does not stop the others: `failed` has the reason. Linear regressions are not fitted again in
-    folds but finished from the statistics of the other folds.
+    folds but finished from the statistics of the other folds. Where some models predict counts and others numbers,
+    these are scored by the probability of the whole number, F(y + ½) − F(y − ½), in folds.
     Of `candidates` the chosen one is fitted again, by sampling, if its Laplace posterior was not certified; and one
     that predicts every row as a simpler one does, since it adds nothing on these columns, is among the `skipped`.
 
@@ -95,7 +96,7 @@ def compare(
         raise ParameterError("compare", "scores", f"some of {tuple(SCORES)}", scores)
     table = Table.checked(X, y, sample_weight, groups, time)
     rng = as_generator(random_state)
-    trials = fit_all(named, table)
+    trials = fit_all(named, table, ranking=isinstance(models, Candidates))
     scheme, splits = hold_out(trials, table, cv, scores, rng)
     scored = [trial for trial in trials if trial.failure is None]
     if not scored:
@@ -121,7 +122,7 @@ def compare(
     )
     if isinstance(models, Candidates):
         chosen = next(trial for trial in scored if trial.name == comparison.chosen)
-        comparison.fitted[chosen.name] = _certified(chosen, table)
+        comparison.fitted[chosen.name] = _certified(chosen, named[chosen.name], table)
     return comparison
 
 
@@ -143,15 +144,13 @@ def _distinct(trials: list[Trial], score: str) -> tuple[list[Trial], dict[str, s
     return kept, repeated
 
 
-def _certified(trial: Trial, table: Table) -> Any:
-    """The model to keep: candidates are ranked by their weighted Gaussians, and the one taken climbs the ladder if its
+def _certified(trial: Trial, model: Any, table: Table) -> Any:
+    """The model to keep: candidates are ranked by fits of bounded cost, and the one taken climbs the ladder if its
     certificate failed."""
-    core = core_of(trial.fitted)
-    if getattr(core, "inference", None) != "laplace" or core.result_.ok:
+    result = result_of(trial.fitted)
+    if result is None or result.ok:
         return trial.fitted
-    step = "inference" if core is trial.fitted else "estimator__inference"
-    fresh: Any = clone(trial.fitted)
-    return fit_model(fresh.set_params(**{step: "auto"}), table.X, table.y, table.weights)
+    return fit_model(clone(model), table.X, table.y, table.weights)
 
 
 def _rank(
@@ -183,7 +182,7 @@ def _rank(
             error,
             difference,
             difference_error,
-            evidence_of(trial.fitted),
+            evidence.log_value if (evidence := evidence_of(trial.fitted)) is not None else None,
             float(ranks.get(trial.name, n_parameters(trial.fitted))),
             trial.seconds,
             {name: _mean(trial.pointwise[name][keep], weights, units) for name in scores[1:]},

@@ -1,9 +1,4 @@
-"""The evidence of a model, and whether evidences may be compared.
-
-p(y | X, h) is a number one may compare only if whatever is improper is the same in every model: a flat intercept or a
-scale-free noise multiplies all evidences by one arbitrary constant, which cancels; a constant in one model alone does
-not.
-"""
+"""The evidence of models, and weights from it, if they may be compared (`credo.models.evidence`)."""
 
 from __future__ import annotations
 
@@ -12,117 +7,71 @@ from typing import Any
 
 import numpy as np
 import scipy.special
+from sklearn.pipeline import Pipeline
 
 from credo.errors import CredoError, DataError, ModelWarning, UnavailableError, warn
-from credo.selection.predictions import core_of
+from credo.models.evidence import Evidence
 
 __all__ = ["evidence_of", "evidence_weights"]
 
 
-def evidence_of(model: Any) -> float | None:
-    """log p(y | X) of a fitted model, None where it has none (a flat prior, a point estimate, no Bayesian model)."""
+def evidence_of(model: Any) -> Evidence | None:
+    """The record of a fitted model; None of one that has none, such as other people's."""
+    if isinstance(model, Pipeline):
+        return evidence_of(model[-1])
     try:
-        value = getattr(core_of(model), "log_evidence_", None)
+        found = getattr(model, "evidence_", None)
     except CredoError:
         return None
-    return None if value is None or not np.isfinite(value) else float(value)
+    return found if isinstance(found, Evidence) else None
 
 
 def evidence_weights(
-    models: Mapping[str, Any], prior: Mapping[str, float], known: Mapping[str, float | None] | None = None
+    models: Mapping[str, Any], prior: Mapping[str, float], known: Mapping[str, Evidence | None] | None = None
 ) -> dict[str, float]:
-    """P(h | D) ∝ P(D | h) P(h) over fitted models; `known` are their log evidences where they have been read off.
+    """P(h | D) ∝ P(D | h) P(h) over fitted models; `known` are their evidences where they have been read off.
 
     Raises
     ------
-    UnavailableError : a model has no evidence.
-    DataError : evidences of different outcomes, or with different improper parts.
+    UnavailableError : a model has no evidence, or none that says of what it is.
+    DataError : evidences of different outcomes, or on different scales.
     """
-    values = dict(known) if known is not None else {name: evidence_of(model) for name, model in models.items()}
-    lacking = [name for name, value in values.items() if value is None]
-    if lacking:
+    found = dict(known) if known is not None else {name: evidence_of(model) for name, model in models.items()}
+    records = {name: record for name, record in found.items() if record is not None and record.log_value is not None}
+    if lacking := [name for name in models if name not in records]:
+        reasons = "; ".join(_reason(name, models[name], found[name]) for name in lacking)
         raise UnavailableError(
-            f"No evidence for {', '.join(lacking)}: a flat prior or a point estimate (or no Bayesian model).",
+            f"No evidence for {', '.join(lacking)} ({reasons}).",
             remedy="Give it a proper prior and an inference that integrates, or use by='stacking'.",
         )
-    _require_same_outcomes(models)
-    _require_same_measure(models)
+    _require_comparable(records)
     with np.errstate(divide="ignore"):
-        log_weights = np.array([values[name] + np.log(prior[name]) for name in models])
+        log_weights = np.array([records[name].log_value + np.log(prior[name]) for name in models])
     weights = np.exp(log_weights - scipy.special.logsumexp(log_weights))
     return dict(zip(models, (weights / weights.sum()).tolist(), strict=True))
 
 
-def improper_parts(model: Any) -> frozenset[str]:
-    """Which nuisance parameters have an improper prior: "intercept", "noise"; read off the constructor's arguments."""
-    core = core_of(model)
-    own = getattr(core, "improper_parts", None)
-    if own is not None:
-        return frozenset(own)
-    settings = core.get_params(deep=False) if hasattr(core, "get_params") else {}
-    parts = set()
-    if settings.get("fit_intercept") and _is_flat(settings.get("prior_intercept")):
-        parts.add("intercept")
-    conjugate = type(settings.get("prior")).__name__ == "NormalInverseGamma"
-    noise = settings.get("noise", "none")
-    scale_free = noise is None or (
-        getattr(noise, "scale", 0) is None and getattr(noise, "variance_prior", None) is None
-    )
-    if "noise" in settings and scale_free and not conjugate:
-        parts.add("noise")
-    return frozenset(parts)
+def _reason(name: str, model: Any, record: Evidence | None) -> str:
+    if record is not None and record.missing:
+        return f"{name}: {record.missing}"
+    if record is None and hasattr(model, "log_evidence_"):
+        return f"{name} has a log_evidence_ but no evidence_, the record that says of which outcomes and on what scale"
+    return f"{name}: {type(model).__name__} computes none"
 
 
-def _is_flat(prior: Any) -> bool:
-    return prior is None or type(prior).__name__ == "Flat"
-
-
-def _require_same_measure(models: Mapping[str, Any]) -> None:
-    parts = {name: improper_parts(model) for name, model in models.items()}
-    if len(set(parts.values())) > 1:
-        listed = "; ".join(f"{name}: {', '.join(sorted(p)) or 'nothing'}" for name, p in parts.items())
-        raise DataError(
-            f"These evidences are on different scales, since what has an improper prior differs ({listed}).",
-            value=parts,
-            remedy="Give intercepts and noise the same kind of prior in every model, or use by='stacking'.",
-        )
-    kinds = {name: getattr(core_of(model), "inference", None) == "evidence" for name, model in models.items()}
-    if len(set(kinds.values())) > 1:
-        maximised = ", ".join(name for name, yes in kinds.items() if yes)
+def _require_comparable(records: Mapping[str, Evidence]) -> None:
+    first, reference = next(iter(records.items()))
+    for name, record in records.items():
+        if why := reference.obstacle(record):
+            raise DataError(
+                f"The evidences of {first} and {name} cannot be compared: {why}.",
+                value=(reference, record),
+                remedy="Fit all models to the same y, with the same kind of prior on intercepts and noise; or use "
+                "by='stacking'.",
+            )
+    if len({record.maximised for record in records.values()}) > 1:
+        maximised = ", ".join(name for name, record in records.items() if record.maximised)
         warn(
             f"The evidence of {maximised} is maximised over its hyperparameters, not integrated, which favours it.",
             ModelWarning,
         )
-
-
-def _require_same_outcomes(models: Mapping[str, Any]) -> None:
-    """As far as the models remember them: row count and moments of y, or the classes."""
-    seen = {name: _outcomes(core_of(model)) for name, model in models.items()}
-    for kind in ("moments", "classes"):
-        known = {name: record[kind] for name, record in seen.items() if kind in record}
-        for name, record in known.items():
-            first, reference = next(iter(known.items()))
-            if not _agree(record, reference):
-                raise DataError(
-                    f"{first} and {name} were fitted to different outcomes: their evidences cannot be compared.",
-                    value=(reference, record),
-                    remedy="Fit all models to the same y.",
-                )
-
-
-def _agree(a: list[Any], b: list[Any]) -> bool:
-    """Equal labels, or moments equal up to rounding."""
-    if len(a) != len(b):
-        return False
-    return a == b or (all(isinstance(x, float) for x in a + b) and np.allclose(a, b, rtol=1e-9))
-
-
-def _outcomes(core: Any) -> dict[str, Any]:
-    record: dict[str, Any] = {}
-    statistics = getattr(core, "statistics_", None)
-    if statistics is not None and hasattr(statistics, "n_targets") and statistics.weight == statistics.count:
-        p = statistics.n_columns
-        record["moments"] = [statistics.count, *statistics.mean[p:].tolist(), *statistics.spread[p:].tolist()]
-    if hasattr(core, "classes_"):
-        record["classes"] = list(np.asarray(core.classes_).tolist())
-    return record

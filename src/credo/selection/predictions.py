@@ -10,8 +10,9 @@ from sklearn.pipeline import Pipeline
 
 from credo.errors import ParameterError
 from credo.prediction.classes import ClassPredictive
+from credo.selection.evidence import evidence_of
 
-__all__ = ["predictive_of", "core_of", "n_parameters"]
+__all__ = ["predictive_of", "result_of", "n_parameters"]
 
 
 def predictive_of(model: Any, X: Any) -> Any:
@@ -32,23 +33,12 @@ def predictive_of(model: Any, X: Any) -> Any:
     )
 
 
-def core_of(model: Any) -> Any:
-    """The estimator behind feature maps and pipelines (fitted if the whole is)."""
-    if isinstance(model, Pipeline):
-        return core_of(model[-1])
-    inner = getattr(model, "estimator_", None)
-    if inner is None and hasattr(model, "features"):
-        inner = getattr(model, "estimator", None)
-    return model if inner is None or not hasattr(model, "features") else core_of(inner)
+def result_of(model: Any) -> Any:
+    """The `Result` of a fitted model's inference, None where there is none."""
+    return result_of(model[-1]) if isinstance(model, Pipeline) else getattr(model, "result_", None)
 
 
 def n_parameters(model: Any) -> float:
-    """Coefficients and intercepts of a fitted model; the columns it saw where it has none."""
-    core = core_of(model)
-    if hasattr(core, "coef_"):
-        return float(np.size(core.coef_) + np.size(core.intercept_))
-    if hasattr(core, "intercept_"):
-        return float(np.size(core.intercept_))
-    if hasattr(core, "counts_"):
-        return float(np.size(core.counts_) - 1)
-    return float(getattr(model, "n_features_in_", np.inf))
+    """What a fitted model learned, as its evidence counts it; else the columns it saw."""
+    found = evidence_of(model)
+    return found.n_parameters if found is not None else float(getattr(model, "n_features_in_", np.inf))

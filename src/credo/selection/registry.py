@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import ParameterError
+from credo.selection.outcomes import OutcomeShape
 
 __all__ = ["Candidate", "Candidates", "candidates", "register_candidate", "TASKS"]
 
@@ -33,6 +34,7 @@ class Candidate:
     make : () → an unfitted estimator
     columns : n_features → columns the estimator makes use of
     seconds : (n_rows, columns) → time to fit and score it on one core, in seconds
+    unfit : what the outcomes look like → why it is not for them, or None; a candidate without it is for any outcomes
     """
 
     name: str
@@ -41,6 +43,7 @@ class Candidate:
     make: Callable[[], Any]
     columns: Callable[[int], int]
     seconds: Callable[[int, int], float]
+    unfit: Callable[[OutcomeShape], str | None] | None = None
 
     def obstacle(self, n_features: int, n_rows: int, seconds: float, bytes_: float) -> str | None:
         """Why it would not fit, or None."""
@@ -56,12 +59,19 @@ class Candidate:
 
 class Candidates(dict[str, Any]):
     """Name → unfitted estimator, from simple to complex; `ranks` their complexity, `skipped` name → why it was left
-    out."""
+    out, `unfit` name → why it is not for such outcomes."""
 
-    def __init__(self, models: Mapping[str, Any], ranks: Mapping[str, float], skipped: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        models: Mapping[str, Any],
+        ranks: Mapping[str, float],
+        skipped: Mapping[str, str],
+        unfit: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(models)
         self.ranks = dict(ranks)
         self.skipped = dict(skipped)
+        self.unfit = dict(unfit or {})
 
 
 _REGISTRY: dict[tuple[str, str], Candidate] = {}
@@ -76,7 +86,13 @@ def register_candidate(candidate: Candidate) -> Candidate:
 
 
 def candidates(
-    task: str, n_features: int, n_rows: int | None = None, *, seconds: float = SECONDS, memory: float = BYTES
+    task: str,
+    n_features: int,
+    n_rows: int | None = None,
+    *,
+    outcome: OutcomeShape | None = None,
+    seconds: float = SECONDS,
+    memory: float = BYTES,
 ) -> Candidates:
     """Models worth comparing on a table, from simple to complex.
 
@@ -85,12 +101,17 @@ def candidates(
     task : "regression" or "classification"
     n_features : columns of numbers, ≥ 1
     n_rows : rows; None leaves nothing out
+    outcome : `OutcomeShape.of(y, X)`, by which models of counts, of positive skewed numbers, of heavy-tailed noise and
+        of ordered classes join where they fit; None leaves them out
     seconds, memory : what one candidate may take, in seconds of one core and in bytes; estimates
 
     Returns
     -------
-    Candidates : a dict name → unfitted estimator, with `.ranks` and `.skipped` (name → reason).
+    Candidates : a dict name → unfitted estimator, with `.ranks`, `.skipped` and `.unfit` (name → reason).
 
+    >>> from credo.selection import OutcomeShape
+    >>> list(candidates("regression", 5, outcome=OutcomeShape.of([0, 2, 1, 0, 3, 9])))
+    ['baseline', 'poisson', 'negative_binomial', 'linear', 'squares', 'interactions']
     >>> list(candidates("regression", n_features=5))
     ['baseline', 'linear', 'squares', 'interactions']
     >>> candidates("classification", 300, 10_000).skipped["interactions"]
@@ -104,9 +125,17 @@ def candidates(
         if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
             raise ParameterError("candidates", name, "an integer ≥ 1", value)
     found = sorted((c for (t, _), c in _REGISTRY.items() if t == task), key=lambda c: c.rank)
+    unfit = {c.name: reason for c in found if (reason := _unfit(c, outcome)) is not None}
+    found = [c for c in found if c.name not in unfit]
     obstacles = {
         c.name: None if n_rows is None else c.obstacle(int(n_features), int(n_rows), seconds, memory) for c in found
     }
     kept = [c for c in found if obstacles[c.name] is None]
     skipped = {name: reason for name, reason in obstacles.items() if reason is not None}
-    return Candidates({c.name: c.make() for c in kept}, {c.name: c.rank for c in kept}, skipped)
+    return Candidates({c.name: c.make() for c in kept}, {c.name: c.rank for c in kept}, skipped, unfit)
+
+
+def _unfit(candidate: Candidate, outcome: OutcomeShape | None) -> str | None:
+    if candidate.unfit is None:
+        return None
+    return "nothing is known of the outcomes" if outcome is None else candidate.unfit(outcome)

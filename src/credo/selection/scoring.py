@@ -13,12 +13,14 @@ from sklearn.base import clone, is_classifier
 
 from credo.diagnostics.brier import brier
 from credo.diagnostics.scores import crps, log_score
-from credo.errors import CredoError, DataError, ParameterError
-from credo.selection.held_out import fit_model, held_out_predictives
+from credo.errors import ConvergenceWarning, CredoError, DataError, ParameterError, UnavailableError
+from credo.prediction.rounded import RoundedPredictive
+from credo.selection.held_out import fit_model, for_ranking, held_out_predictives, rows_of
 from credo.selection.leave_one_out import leave_one_out
+from credo.selection.predictions import predictive_of
 from credo.selection.splits import Splits, make_splits
 
-__all__ = ["SCORES", "Trial", "Table", "checked_models", "fit_all", "hold_out"]
+__all__ = ["SCORES", "Trial", "Table", "checked_models", "fit_all", "hold_out", "mixed_kinds"]
 
 FOLDS = 5  # Kohavi (1995), IJCAI: five to ten; more gain little on the scores and cost as many fits
 
@@ -120,11 +122,12 @@ def checked_models(owner: str, models: Any) -> dict[str, Any]:
     return named
 
 
-def fit_all(models: Mapping[str, Any], table: Table) -> list[Trial]:
-    """Every model fitted to all rows."""
+def fit_all(models: Mapping[str, Any], table: Table, *, ranking: bool = False) -> list[Trial]:
+    """Every model fitted to all rows, at the settings that suffice to rank it if so asked."""
+    fresh = for_ranking if ranking else clone
     trials = [Trial(name) for name in models]
     for trial, model in zip(trials, models.values(), strict=True):
-        trial.fitted = trial.attempt(lambda model=model: fit_model(clone(model), table.X, table.y, table.weights))
+        trial.fitted = trial.attempt(lambda model=model: fit_model(fresh(model), table.X, table.y, table.weights))
     return trials
 
 
@@ -134,28 +137,43 @@ def hold_out(
     """Fill in the pointwise scores of the models that were fitted; returns the scheme and the splits (None: one row
     out).
 
-    "auto" leaves one row out at no cost where every model can, since models are only comparable on one scheme.
+    "auto" leaves one row out at no cost where every model can, since models are only comparable on one scheme. Where
+    some models predict counts and others numbers, these are rounded, so that both are scored by a probability.
     """
     able = [trial for trial in trials if trial.failure is None]
-    free = table.groups is None and table.time is None and scores == ("log",)
+    rounding = mixed_kinds([trial.fitted for trial in able], table.X)
+    free = table.groups is None and table.time is None and scores == ("log",) and not rounding
     if isinstance(cv, str) and cv not in ("auto", "loo"):
         raise ParameterError("compare", "cv", "'auto', 'loo' or an integer ≥ 2", cv)
     if cv == "loo" and not free:
-        raise ParameterError("compare", "cv", "'auto' or an integer with groups, time or further scores", cv)
+        why = "with groups, time or further scores, or where counts are compared with numbers"
+        raise ParameterError("compare", "cv", f"'auto' or an integer {why}", cv)
     if isinstance(cv, str) and free and _leave_one_out(able, table, demanded=cv == "loo"):
         return "exact leave-one-out", None
     k = FOLDS if isinstance(cv, str) else cv
     stratify = table.y if table.y.ndim == 1 and any(is_classifier(trial.fitted) for trial in able) else None
     splits = make_splits(len(table.y), k, rng, classes=stratify, groups=table.groups, time=table.time)
     for trial in able:
-        trial.attempt(lambda trial=trial: _score_folds(trial, table, splits, scores))
-    return splits.description, splits
+        trial.attempt(lambda trial=trial: _score_folds(trial, table, splits, scores, rounding))
+    return splits.description + ("; numbers are scored as whole ones" if rounding else ""), splits
+
+
+def mixed_kinds(models: list[Any], X: Any) -> bool:
+    """Whether some of the fitted models predict counts and others numbers."""
+    first = rows_of(X, np.arange(1))
+    kinds = set()
+    for model in models:
+        try:
+            kinds.add(predictive_of(model, first).kind)
+        except CredoError:  # it will say so where it is scored
+            continue
+    return {"real", "count"} <= kinds
 
 
 def _leave_one_out(able: list[Trial], table: Table, *, demanded: bool) -> bool:
     """Whether every model has scores without fitting again; where they are demanded, the others fail."""
     for trial in able:
-        values = trial.attempt(lambda trial=trial: leave_one_out(trial.fitted, table.X, table.y, table.weights))
+        values = trial.attempt(lambda trial=trial: _left_out(trial.fitted, table))
         if values is not None:
             trial.pointwise["log"] = np.where(_alone(trial.fitted, table), np.nan, values)
         elif not demanded:
@@ -163,6 +181,18 @@ def _leave_one_out(able: list[Trial], table: Table, *, demanded: bool) -> bool:
                 other.failure, other.pointwise = None, {}
             return False
     return True
+
+
+def _left_out(model: Any, table: Table) -> np.ndarray:
+    """Leave-one-out scores that can be trusted in every row."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of the rows that are refused here
+        found = leave_one_out(model, table.X, table.y, table.weights)
+    if not found.reliable:
+        raise UnavailableError(
+            f"Leave-one-out is unreliable in {found.unreliable.size} rows (Pareto k̂ ≥ 0.7).", remedy="Use folds (cv=5)."
+        )
+    return found.pointwise
 
 
 def _alone(model: Any, table: Table) -> np.ndarray:
@@ -173,9 +203,11 @@ def _alone(model: Any, table: Table) -> np.ndarray:
     return counts[codes.ravel()] == 1
 
 
-def _score_folds(trial: Trial, table: Table, splits: Splits, scores: tuple[str, ...]) -> None:
+def _score_folds(trial: Trial, table: Table, splits: Splits, scores: tuple[str, ...], rounding: bool) -> None:
     trial.pointwise = {name: np.full(len(table.y), np.nan) for name in scores}
     for rows, predictive in held_out_predictives(trial.fitted, table.X, table.y, table.weights, splits):
+        if rounding and predictive.kind == "real":
+            predictive = RoundedPredictive(predictive)
         for name in scores:
             score, sign = SCORES[name]
             trial.pointwise[name][rows] = sign * score(predictive, table.y[rows])

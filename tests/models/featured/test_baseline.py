@@ -47,7 +47,7 @@ def test_evidence_is_on_the_scale_of_linear_regression():
 @pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 1.0, 0.0, 3.0, 1.0])])
 def test_leave_one_out_is_refitting(weights):
     model = InterceptOnlyRegressor().fit(X, Y, weights)
-    scores = model.leave_one_out(X, Y, weights)
+    scores = model.leave_one_out(X, Y, weights).pointwise
     for i in range(6):
         rest = np.arange(6) != i
         other = InterceptOnlyRegressor().fit(X[rest], Y[rest], None if weights is None else weights[rest])
@@ -110,7 +110,7 @@ def test_entropy_splits():
 
 def test_class_leave_one_out():
     labels = np.array([0, 0, 1, 1, 1, 0])
-    scores = InterceptOnlyClassifier(concentration=1.0).fit(X, labels).leave_one_out(X, labels)
+    scores = InterceptOnlyClassifier(concentration=1.0).fit(X, labels).leave_one_out(X, labels).pointwise
     assert np.allclose(scores, np.log([3 / 7] * 6))
 
 

@@ -39,9 +39,11 @@ def data(kind, n=200, seed=0):
 EVERY = [PoissonRegression, NegativeBinomialRegression, GammaRegression, OrdinalRegression]
 
 
-# The checks' outcomes for counts are not whole numbers, and their tiny samples may not certify chains: both are said.
+# A Gamma's shape is stated: the checks fit rows exactly, which is refused where it is learned (test_every_estimator),
+# or are so few that chains take minutes. The outcomes for counts are not whole numbers, and few rows may not certify
+# chains: both are said.
 @pytest.mark.filterwarnings("ignore::credo.errors.DataWarning", "ignore::credo.errors.ConvergenceWarning")
-@parametrize_with_checks([kind() for kind in EVERY])
+@parametrize_with_checks([kind(shape=2.0) if kind is GammaRegression else kind() for kind in EVERY])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
@@ -128,12 +130,15 @@ class TestPosterior:
         w, u = np.linspace(-1.5, 3.5, 401), np.linspace(-3, 5, 321)
         table = np.array([[joint(a, b) for b in u[::4]] for a in w[::4]])
         z = table.sum()
-        mean, shape = (w[::4] @ table.sum(axis=1)) / z, (np.exp(u[::4]) @ table.sum(axis=0)) / z
+        mean = (w[::4] @ table.sum(axis=1)) / z
+        # the mean of φ is infinite, the median is not
+        shape = np.exp(np.interp(0.5, np.cumsum(table.sum(axis=0)) / z - 0.5 * table.sum(axis=0) / z, u[::4]))
         sd = np.sqrt((w[::4] - mean) ** 2 @ table.sum(axis=1) / z)
-        # three of the standard errors that as many random draws would have; φ is skew, with an sd of about its mean
+        # three of the standard errors that as many random draws would have
         assert model.result_.ok
         assert abs(model.coef_[0] - mean) < 3 * sd / 50
-        assert abs(model.dispersion_ / shape - 1) < 0.1
+        assert abs(model.dispersion_ / shape - 1) < 0.05
+        assert model.posterior_.summary()["dispersion"]["mean"] == np.inf
         np.testing.assert_allclose(model.posterior_.sd[0, 0], sd, rtol=0.06)
         area = (w[4] - w[0]) * (u[4] - u[0])
         np.testing.assert_allclose(model.log_evidence_, np.log(z * area) - 60.0, atol=0.05)
@@ -301,7 +306,7 @@ class TestFailures:
             PoissonRegression(prior=cr.Flat()).fit(X, np.where(X[:, 1] > 0, Y + 1, 0))
         rows = np.random.default_rng(0).normal(size=(100, 3))
         with pytest.raises(NotIdentifiedError, match=r"levels are separated by x0"):
-            OrdinalRegression(prior=cr.Flat()).fit(rows, np.digitize(rows[:, 0], [-0.5, 0.5]))
+            OrdinalRegression(prior=cr.Flat()).fit(rows, rows[:, 0] > rows[:, 0].mean())
 
     def test_collinear_and_constant_columns(self):
         rows = np.column_stack([X, X.sum(axis=1), np.ones(10)])

@@ -21,7 +21,7 @@ EXPECTED = {
     "test_check_precisions": WORDING,
     "test_sample": WORDING,
     "test_bayesian_mixture_precisions_prior_initialisation": WORDING,
-    "test_gaussian_mixture_fit_convergence_warning": "asks for scikit-learn's warning; Credo's is its own class",
+    "test_gaussian_mixture_fit_convergence_warning": WORDING,
     "test_regularisation": "asks for an error where a component collapses; Credo keeps it at a floor and warns",
     "test_gaussian_mixture_precisions_init_diag[float64]": "compares step counts with a start by scikit-learn's "
     "KMeans; Credo's clusters are found in columns of unit sd",

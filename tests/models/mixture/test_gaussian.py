@@ -360,3 +360,30 @@ def test_bad_rows_are_named():
         GaussianMixture(2).fit(np.where([False, True, False], np.nan, X))
     with pytest.raises(ParameterError, match="n_samples"):
         GaussianMixture(2, random_state=0).fit(X).sample(0)
+
+
+def test_a_stream_goes_on_after_loading_as_though_it_had_not_been_saved(tmp_path):
+    X = clusters(900)
+    model = GaussianMixture(3, random_state=0)
+    for i in range(0, 600, 200):
+        model.partial_fit(X[i : i + 200])
+    credo.saving.save(model, tmp_path / "m.credo")
+    again = credo.saving.load(tmp_path / "m.credo")
+    np.testing.assert_array_equal(again.partial_fit(X[600:]).means_, model.partial_fit(X[600:]).means_)
+    assert again.online_.rows == 900
+
+
+def test_the_ridge_may_differ_by_column():
+    X = clusters(200, d=2) * np.array([1.0, 1000.0])
+    for covariance_type in TYPES:
+        how = {"n_components": 2, "covariance_type": covariance_type, "random_state": 0}
+        model = GaussianMixture(**how, reg_covar=(0.5, 100.0)).fit(X)
+        free = GaussianMixture(**how, reg_covar=0.0).fit(X)
+        if covariance_type != "spherical":
+            assert np.all(matrices(model)[:, 0, 0] >= 0.5)
+            assert np.all(matrices(model)[:, 1, 1] >= 100.0)
+        assert model.score(X) < free.score(X) + 1e-6
+    with pytest.raises(ParameterError, match="one a column"):
+        GaussianMixture(2, reg_covar=(1.0, 1.0, 1.0)).fit(X)
+    with pytest.raises(ParameterError, match="reg_covar"):
+        GaussianMixture(2, reg_covar=(1.0, -1.0)).fit(X)

@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from credo.blocks import ArraySource
 from credo.errors import ConvergenceWarning
-from credo.models.mixture import BayesianGaussianMixture, GaussianMixture
+from credo.models.mixture import BayesianGaussianMixture, GaussianMixture, StudentTMixture
 from tests.models.mixture.samples import TYPES, clusters, log_density, matrices, start, with_holes
 
 
@@ -99,3 +100,38 @@ def test_variational_bayes_takes_holes_too(covariance_type):
     assert np.all(np.diff(model.lower_bounds_) > -1e-6)
     assert np.all(np.isfinite(model.score_samples(X)))
     assert not np.isnan(model.impute(X)).any()
+
+
+@pytest.mark.parametrize("covariance_type", TYPES)
+def test_student_s_likelihood_of_the_observed_cells_and_its_stationarity(covariance_type):
+    X = with_holes(clusters(200, k=2), 0.25)
+    model = StudentTMixture(
+        2, df=4.0, covariance_type=covariance_type, reg_covar=0.0, tol=1e-11, max_iter=20_000, random_state=0
+    ).fit(X)
+    assert np.all(np.diff(model.lower_bounds_) > -1e-9)
+
+    def log_p(means):
+        total = []
+        for x in X:
+            seen = ~np.isnan(x)
+            cut = np.ix_(seen, seen)
+            total.append(np.log(sum(
+                w * stats.multivariate_t(m[seen], S[cut], df=nu).pdf(x[seen])
+                for w, m, S, nu in zip(model.weights_, means, matrices(model), model.df_, strict=True)
+            )))  # fmt: skip
+        return np.array(total)
+
+    np.testing.assert_allclose(model.score_samples(X), log_p(model.means_), rtol=1e-8)
+    best = log_p(model.means_).sum()
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        assert log_p(model.means_ + 0.02 * rng.standard_normal(model.means_.shape)).sum() < best
+
+
+def test_student_with_many_degrees_of_freedom_completes_as_a_normal_does():
+    X = with_holes(clusters(300, k=2))
+    how = {"n_components": 2, "random_state": 0, "tol": 1e-10, "max_iter": 5000}
+    normal, student = GaussianMixture(**how).fit(X), StudentTMixture(**how, df=1e8).fit(X)
+    order = [np.argsort(m.means_[:, 0]) for m in (normal, student)]
+    np.testing.assert_allclose(student.means_[order[1]], normal.means_[order[0]], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(student.impute(X), normal.impute(X), rtol=1e-3, atol=1e-3)

@@ -212,3 +212,24 @@ def test_regressions_stream_warm_start_and_refuse():
         warnings.simplefilter("ignore", ConvergenceWarning)
         with pytest.warns(DataWarning, match="exactly"):
             RegressionMixture(2, random_state=0).fit(x[:, None], np.abs(x - 5.5))
+
+
+def test_categories_stream_with_missing_cells():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (400, 4)) + 5.0
+    X[::7, 1] = np.nan
+    X[:40, 2] = 9.0  # a category of the first blocks only
+    whole = CategoricalMixture(2, random_state=0).fit(X)
+    parts = CategoricalMixture(2, random_state=0).fit(ArraySource(X, block_rows=61, column_names=("a", "b", "c", "d")))
+    assert parts.lower_bound_ == pytest.approx(whole.lower_bound_, rel=1e-12)
+    assert [c.tolist() for c in parts.categories_] == [c.tolist() for c in whole.categories_]
+    assert parts.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+
+
+def test_a_fit_that_did_not_converge_warns_in_both_languages():
+    from sklearn.exceptions import ConvergenceWarning as Theirs
+
+    X = clusters(200)
+    for category in (ConvergenceWarning, Theirs):
+        with pytest.warns(category, match="did not converge"):
+            GaussianMixture(3, max_iter=1, tol=0.0, random_state=0).fit(X)

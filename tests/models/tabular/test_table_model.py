@@ -88,8 +88,7 @@ def test_streamed_equals_in_memory(frame, target, monkeypatch) -> None:
 def test_a_feature_map_keeps_the_columns_names(frame) -> None:
     model = TableModel.fit(frame, "y", FeaturedModel(Quadratic(), cr.LinearRegression()), drop=("big", "shop"))
     names = [row.name for row in model.coefficients()]
-    assert "P1(x)" in names
-    assert "P2(x)" in names
+    assert "x²" in names
 
 
 def test_rows_without_an_outcome_are_left_out_and_said(frame) -> None:

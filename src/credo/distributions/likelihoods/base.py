@@ -22,6 +22,10 @@ from credo.saving.registry import register
 
 __all__ = ["Likelihood", "bad_rows", "column", "gaussian", "stacked"]
 
+# Logarithms of positive parameters are read within ±300: e³⁰⁰ is infinity to every likelihood (a negative binomial is a
+# Poisson long before), and its square and its products with counts are numbers still.
+FARTHEST = 300.0
+
 
 class Likelihood:
     """A likelihood of one outcome a row. A subclass is a frozen dataclass with
@@ -61,6 +65,11 @@ class Likelihood:
     smooth: bool = True
     #: fields that are positive numbers, and auxiliary parameters when not known
     positive: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def without_mean(self) -> tuple[str, ...]:
+        """Natural names whose posterior mean is infinite whatever the rows say."""
+        return ()
 
     def __post_init__(self) -> None:
         for name in self.positive:
@@ -173,7 +182,8 @@ class Likelihood:
             if name not in learned:
                 values.append(getattr(self, name))
                 continue
-            value = namespace(psi).exp(psi[..., learned.index(name)])
+            xp = namespace(psi)
+            value = xp.exp(xp.clip(psi[..., learned.index(name)], -FARTHEST, FARTHEST))
             values.append(value[..., None] if value.ndim else value)
         return tuple(values)
 

@@ -59,6 +59,11 @@ class NegativeBinomialLog(LogLink):
     kind = "count"
     positive = ("dispersion",)
 
+    @property
+    def without_mean(self) -> tuple[str, ...]:
+        """φ under its default prior, which falls as φ^(−3/2) while the likelihood tends to the Poisson's > 0."""
+        return ("dispersion",) if self.dispersion is None else ()
+
     def check(self, y: Any) -> np.ndarray:
         y = column("NegativeBinomialLog", y)
         bad_rows("NegativeBinomialLog", y, (y < 0) | (np.floor(y) != y), "counts (integers ≥ 0)")

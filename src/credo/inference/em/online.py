@@ -8,10 +8,12 @@ from typing import Any
 from credo.blocks.source import Block
 from credo.errors import ParameterError
 from credo.inference.em.model import EMModel, merge, scaled
+from credo.saving.registry import register
 
 __all__ = ["OnlineEM"]
 
 
+@register
 @dataclass
 class OnlineEM:
     """Stepwise EM: statistics are averaged over blocks with weights γ_t = (t + delay)^−forgetting, then an M-step.

@@ -31,11 +31,20 @@ def best_of(
     if screen is not None and len(starts) > keep:
         tried = [em(model, data, start, **{**options, "max_iter": screen}) for start in starts]
         tried.sort(key=lambda fit: -fit.bound)  # stable: the earlier start wins a tie
-        starts = [fit.params for fit in tried[:keep]]
-    fits = [em(model, data, start, **options) for start in starts]
+        fits = [_joined(first, em(model, data, first.params, **options)) for first in tried[:keep]]
+    else:
+        fits = [em(model, data, start, **options) for start in starts]
     best = max(fits, key=lambda fit: fit.bound)
     bounds = tuple(fit.bound for fit in fits)
     return replace(best, result=replace(best.result, certificate={**best.result.certificate, "starts": bounds}))
+
+
+def _joined(first: EMFit, then: EMFit) -> EMFit:
+    """The run `then`, which went on from where `first` ended, with the trace of both."""
+    a, b = first.result, then.result
+    seconds = (*a.seconds, *(a.seconds[-1] + second for second in b.seconds))
+    result = replace(b, objective=(*a.objective, *b.objective), seconds=seconds)
+    return replace(then, n_passes=first.n_passes + then.n_passes, result=result, gaps=(*first.gaps, *then.gaps))
 
 
 def anneal(

@@ -1,6 +1,7 @@
 """Exact linear-Gaussian inference, shared by everything Gaussian.
 
 `statistics`       mergeable moments or factors of [X y]
+`sparse`           sparse rows: their moments, their kernel, and rows that stand for themselves
 `precise`          the moments in double-double, for ill-conditioned tables
 `spectrum`         the likelihood in rotated coordinates: primal, dual, flat or proper priors alike
 `linear_gaussian`  closed forms, and quadrature or maximisation over the one hyperparameter left

@@ -12,14 +12,22 @@ Axes: J nodes, K coordinates, P columns, T targets, n rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from credo.inference.exact.spectrum import Spectrum
+from credo.blocks.partition import row_ranges
+from credo.errors import UnavailableError
+from credo.inference.exact.sparse import CHUNK_CELLS, csr_of, is_sparse, square_norms, with_ones
+from credo.inference.exact.spectrum import Spectrum, Whitening
 from credo.saving.registry import register
 
 __all__ = ["LinearBelief"]
+
+# 2 GiB of float64.
+LARGEST_COVARIANCE = 2**14
 
 
 @register
@@ -67,37 +75,66 @@ class LinearBelief:
     def n_features(self) -> int:
         return self.spectrum.n_columns - self.intercept_column
 
-    def evaluate(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean (J, n, T) of f at the rows X (n, P) and its variance (J, n, T) in units of the noise variance."""
-        rows = np.asarray(X, dtype=np.float64) - self.centre if self.has_flat_intercept else np.asarray(X, np.float64)
+    def evaluate(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Mean (J, n, T) of f at the rows X (n, P), which may be sparse, and its variance (J, n, T) in units of the
+        noise variance."""
+        sparse = is_sparse(X)
+        rows: Any = csr_of(X) if sparse else np.asarray(X, dtype=np.float64)
+        if not sparse and isinstance(self.spectrum.rotation, np.ndarray):
+            return self._evaluate(rows)
+        widest = max(self.spectrum.rotation.shape[1], 1 if sparse else self.spectrum.n_columns)
+        parts = [self._evaluate(rows[a:b]) for a, b in row_ranges(rows.shape[0], max(1, CHUNK_CELLS // widest))]
+        mean, variance = (np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
+        return mean, variance
+
+    def _evaluate(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        whitening, spectrum = self.spectrum.whitening, self.spectrum
+        centre = None
+        if self.has_flat_intercept and is_sparse(rows):
+            centre = self.centre  # taken from the products, since x − centre is dense
+        elif self.has_flat_intercept:
+            rows = rows - self.centre
         if self.intercept_column:
-            rows = np.column_stack([np.ones(rows.shape[0]), rows])
-        whitened = self.spectrum.whitening.apply(rows)
-        coordinates = whitened @ self.spectrum.rotation
+            rows = with_ones(rows)
+        whitened = whitening.apply(rows)
+        coordinates = spectrum.project(whitened)
+        if centre is not None:
+            lead = whitening.apply(centre[None])
+            coordinates = coordinates - spectrum.project(lead)
         mean = self.base + np.einsum("nk,jkt->jnt", coordinates, self.location)
-        offset = self.spectrum.whitening.offset
-        if np.any(offset):
-            mean += (rows @ offset)[:, None]
+        if np.any(whitening.offset):
+            level = 0.0 if centre is None else centre @ whitening.offset
+            mean += (rows @ whitening.offset - level)[:, None]
         squares = np.square(coordinates)
         variance = np.einsum("nk,jkt->jnt", squares, self.spread) + self.base_spread
-        if self.spectrum.is_thin:
-            beyond = np.maximum(np.square(whitened).sum(axis=1) - squares.sum(axis=1), 0.0)
+        if spectrum.is_thin:
+            total = square_norms(whitened)
+            if centre is not None:
+                total += (lead @ lead.T).item() - 2.0 * (whitened @ lead[0])
+            beyond = np.maximum(total - squares.sum(axis=1), 0.0)
             variance += beyond[:, None] * self.outside[:, None, :]
         return mean, variance
 
+    def coefficient_mean(self) -> np.ndarray:
+        """Mean (J, P, T) of the coefficients."""
+        mean = np.swapaxes(self.spectrum.expand(np.swapaxes(self.location, 1, 2)), 1, 2)
+        whitening = self.spectrum.whitening
+        return (whitening.offset[:, None] + whitening.over_columns(mean))[:, int(self.intercept_column) :]
+
     def coefficients(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean (J, P, T) of the coefficients and their marginal variances in units of the noise variance."""
-        whitening, rotation = self.spectrum.whitening, self.spectrum.rotation
-        basis = whitening.map(rotation)
-        mean = whitening.offset[:, None] + np.einsum("pk,jkt->jpt", basis, self.location)
-        squares = np.square(basis)
-        variance = np.einsum("pk,jkt->jpt", squares, self.spread)
-        if self.spectrum.is_thin:
-            total = np.square(whitening.scale)
-            beyond = np.maximum((total if total.ndim == 1 else total.sum(axis=1)) - squares.sum(axis=1), 0.0)
-            variance += beyond[:, None] * self.outside[:, None, :]
-        lead = int(self.intercept_column)
-        return mean[:, lead:], variance[:, lead:]
+        whitening, lead = self.spectrum.whitening, int(self.intercept_column)
+        parts = []
+        for part, rotation in self.spectrum.parts():
+            scale = whitening.scale if whitening.scale.ndim == 2 else whitening.scale[part]
+            squares = np.square(Whitening(whitening.offset, scale).map(rotation))
+            variance = np.einsum("pk,jkt->jpt", squares, self.spread)
+            if self.spectrum.is_thin:
+                total = np.square(scale)
+                beyond = np.maximum((total if total.ndim == 1 else total.sum(axis=1)) - squares.sum(axis=1), 0.0)
+                variance += beyond[:, None] * self.outside[:, None, :]
+            parts.append(variance)
+        return self.coefficient_mean(), np.concatenate(parts, axis=1)[:, lead:]
 
     def intercept(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean (J, T) of the intercept (the value at x = 0) and its variance in units of the noise variance."""
@@ -105,23 +142,39 @@ class LinearBelief:
         return mean[:, 0], variance[:, 0]
 
     def covariance(self, target: int = 0) -> np.ndarray:
-        """(P, P) covariance of the coefficients of one target, over nodes and noise; infinite where df ≤ 2."""
-        whitening, rotation = self.spectrum.whitening, self.spectrum.rotation
-        basis = whitening.map(rotation)
+        """(P, P) covariance of the coefficients of one target, over nodes and noise; infinite where df ≤ 2.
+
+        Raises `UnavailableError` beyond 16,384 columns, where it would take more than 2 GiB.
+        """
+        mean = self.coefficient_mean()[..., target]
+        average = self.weights[:, target] @ mean
+        noise = self.expected_noise_variance()[:, target]
+        total = 0.0
+        for weight, shift, s2, shape in zip(
+            self.weights[:, target], mean - average, noise, self.shapes(target), strict=True
+        ):
+            total = total + weight * (s2 * shape + np.outer(shift, shift))
+        return np.asarray(total)
+
+    def shapes(self, target: int = 0) -> Iterator[np.ndarray]:
+        """(P, P) covariance of the coefficients at each node, in units of the noise variance."""
         lead = int(self.intercept_column)
         p = self.spectrum.n_columns - lead
-        mean = self.coefficients()[0][..., target]
-        average = self.weights[:, target] @ mean
-        total = np.zeros((p, p))
-        noise = self.expected_noise_variance()
-        outer = whitening.map(whitening.map(np.eye(self.spectrum.n_columns)).T) if self.spectrum.is_thin else None
-        for j, weight in enumerate(self.weights[:, target]):
-            cov = (basis * self.spread[j, :, target]) @ basis.T
-            if outer is not None:
-                cov += self.outside[j, target] * (outer - basis @ basis.T)
-            shift = mean[j] - average
-            total += weight * (noise[j, target] * cov[lead:, lead:] + np.outer(shift, shift))
-        return total
+        if p > LARGEST_COVARIANCE:
+            raise UnavailableError(
+                f"The covariance of {p} coefficients would take {8e-9 * p * p:.0f} GB.",
+                remedy="Use posterior_.sd, posterior_.sample(n), or predict_distribution, which need no such matrix.",
+            )
+        whitening = self.spectrum.whitening
+        basis = whitening.map(np.concatenate([rotation for _, rotation in self.spectrum.parts()]))[lead:]
+        rest = None
+        if self.spectrum.is_thin:
+            scale = np.diag(whitening.scale[lead:] ** 2) if whitening.scale.ndim == 1 else None
+            rest = (whitening.scale @ whitening.scale.T)[lead:, lead:] if scale is None else scale
+            rest = rest - basis @ basis.T
+        for spread, outside in zip(self.spread[:, :, target], self.outside[:, target], strict=True):
+            shape = (basis * spread) @ basis.T
+            yield shape if rest is None else shape + outside * rest
 
     def expected_noise_variance(self) -> np.ndarray:
         """E[σ²] at each node (J, T): itself where given, scale² df/(df − 2) under an inverse gamma, ∞ for df ≤ 2."""

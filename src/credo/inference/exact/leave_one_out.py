@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from credo.errors import NumericalError
+from credo.errors import DataError, NumericalError
 from credo.inference.exact.belief import LinearBelief
+from credo.inference.exact.sparse import csr_of, is_sparse
 
 __all__ = ["linear_leave_one_out"]
 
@@ -40,7 +41,8 @@ def linear_leave_one_out(
     """Log predictive densities of rows left out, summed over targets, (n,).
 
     belief : posterior of all rows
-    X (n, P), y (n,) or (n, T) : those rows; weights (n,) copies; variance v, a scalar or (n,), of known noise
+    X (n, P), also sparse, y (n,) or (n, T) : those rows; weights (n,) copies
+    variance : v, a scalar or (n,), of known noise
     evaluate : rows → mean and variance (J, n, T) of f there; by default the belief's own
     Cost O(nodes · n · P).
 
@@ -52,13 +54,17 @@ def linear_leave_one_out(
     ----------
     Gelfand, Dey and Chang (1992), Bayesian Statistics 4; Vehtari et al. (2016), JMLR 17(103).
     """
-    X = np.asarray(X, dtype=np.float64)
-    y = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
-    w = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
-    v = np.broadcast_to(1.0 if variance is None else variance, (len(X),))
+    X = csr_of(X) if is_sparse(X) else np.asarray(X, dtype=np.float64)
+    n = X.shape[0]
+    y = np.asarray(y, dtype=np.float64)
+    if y.shape[:1] != (n,):
+        raise DataError(f"Leave-one-out takes an outcome for each of {n} rows, got shape {y.shape}.", value=y.shape)
+    y = y.reshape(n, -1)
+    w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    v = np.broadcast_to(1.0 if variance is None else variance, (n,))
     parts = [
         _rows(belief, (evaluate or belief.evaluate)(X[part]), y[part], w[part, None], v[part, None])
-        for part in (slice(i, i + ROWS) for i in range(0, len(X), ROWS))
+        for part in (slice(i, i + ROWS) for i in range(0, n, ROWS))
     ]
     return np.concatenate(parts)
 

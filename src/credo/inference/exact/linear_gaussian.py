@@ -350,7 +350,7 @@ def require_identified(spectrum: Spectrum, names: list[str]) -> None:
     rank = spectrum.rank()
     if rank == spectrum.n_columns:
         return
-    if rank < spectrum.rotation.shape[1]:
+    if isinstance(spectrum.rotation, np.ndarray) and rank < spectrum.rotation.shape[1]:
         direction = np.abs(spectrum.rotation[:, -1])
         involved = np.flatnonzero(direction > 1e-3 * direction.max())
     else:

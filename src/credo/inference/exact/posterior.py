@@ -130,7 +130,8 @@ class LinearPosterior:
 
     @property
     def mean(self) -> np.ndarray:
-        return self.marginals.mean
+        average = np.einsum("jt,jpt->tp", self.belief.weights, self.belief.coefficient_mean())
+        return average[0] if self.single_target else average
 
     @property
     def sd(self) -> np.ndarray:
@@ -167,10 +168,10 @@ class LinearPosterior:
             v = belief.location[j, :, t] + sigma[:, None] * np.sqrt(belief.spread[j, :, t]) * rng.standard_normal(
                 (n, spectrum.singular.size)
             )
-            u = v @ spectrum.rotation.T
+            u = spectrum.expand(v)
             if spectrum.is_thin:
                 free = rng.standard_normal((n, spectrum.n_columns))
-                free -= (free @ spectrum.rotation) @ spectrum.rotation.T
+                free -= spectrum.expand(spectrum.project(free))
                 u += (sigma * np.sqrt(belief.outside[j, t]))[:, None] * free
             theta = spectrum.whitening.offset + spectrum.whitening.map(u.T).T
             if belief.intercept_column:
@@ -204,15 +205,11 @@ class LinearPosterior:
         return sum((self._log_prob_target(theta[..., t, :], t) for t in range(targets)), np.zeros(theta.shape[:-2]))
 
     def _log_prob_target(self, theta: np.ndarray, target: int) -> np.ndarray:
-        belief, whitening, rotation = (
-            self.belief,
-            self.belief.spectrum.whitening,
-            self.belief.spectrum.rotation,
-        )
+        belief, whitening = self.belief, self.belief.spectrum.whitening
         if belief.intercept_column:
             return self._log_prob_dense(theta, target)
         u = whitening.solve(np.moveaxis(theta, -1, 0) - whitening.offset.reshape(-1, *([1] * (theta.ndim - 1))))
-        v = np.moveaxis(np.tensordot(rotation.T, u, axes=1), 0, -1)
+        v = belief.spectrum.project(u.reshape(len(u), -1).T).reshape(*u.shape[1:], -1)
         beyond = np.maximum(np.square(u).sum(axis=0) - np.square(v).sum(axis=-1), 0.0)
         n_free = self.belief.spectrum.n_columns - v.shape[-1]
         terms = []
@@ -232,12 +229,10 @@ class LinearPosterior:
     def _log_prob_dense(self, theta: np.ndarray, target: int) -> np.ndarray:
         """With an intercept column the marginal over the coefficients goes through their dense covariance."""
         belief = self.belief
-        basis = belief.spectrum.whitening.map(belief.spectrum.rotation)[1:]
-        mean = belief.coefficients()[0]
+        mean = belief.coefficient_mean()
         terms = []
-        for j in range(belief.weights.shape[0]):
-            shape = belief.noise_variance[j, target] * ((basis * belief.spread[j, :, target]) @ basis.T)
-            lower = np.linalg.cholesky(shape)
+        for j, shape in enumerate(belief.shapes(target)):
+            lower = np.linalg.cholesky(belief.noise_variance[j, target] * shape)
             z = np.linalg.solve(lower, (theta - mean[j, :, target]).reshape(-1, theta.shape[-1]).T)
             squared = np.square(z).sum(axis=0).reshape(theta.shape[:-1])
             log_det = 2.0 * np.log(np.diag(lower)).sum()

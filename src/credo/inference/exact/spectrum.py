@@ -17,11 +17,22 @@ SIAM J. Matrix Anal. Appl. 29).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from credo.inference.exact.sparse import (
+    KernelRotation,
+    KernelRows,
+    SparseRows,
+    csr_of,
+    is_sparse,
+    kernel_rows,
+    scaled_columns,
+)
 from credo.inference.exact.statistics import RegressionStatistics
 from credo.numerics.double_double import DoubleDouble, pivoted_cholesky, solve_upper
 from credo.numerics.lapack import jacobi_svd
@@ -39,12 +50,18 @@ class Whitening:
     scale: np.ndarray
 
     def apply(self, rows: np.ndarray) -> np.ndarray:
-        """rows · T, for rows (K, P)."""
+        """rows · T, for rows (K, P), which may be sparse."""
+        if is_sparse(rows) and self.scale.ndim == 1:
+            return scaled_columns(csr_of(rows), self.scale)  # type: ignore[return-value]
         return rows * self.scale if self.scale.ndim == 1 else rows @ self.scale
 
     def map(self, u: np.ndarray) -> np.ndarray:
         """T u for u (P, ...)."""
         return self.scale.reshape(-1, *([1] * (u.ndim - 1))) * u if self.scale.ndim == 1 else self.scale @ u
+
+    def over_columns(self, u: np.ndarray) -> np.ndarray:
+        """T u for u (..., P, targets)."""
+        return self.scale[:, None] * u if self.scale.ndim == 1 else self.scale @ u
 
     def solve(self, theta: np.ndarray) -> np.ndarray:
         """T⁻¹ θ for θ (P, ...)."""
@@ -61,11 +78,12 @@ class Whitening:
 @register
 @dataclass(frozen=True)
 class Spectrum:
-    """singular (K,) ≥ 0 descending; rotation (P, K) orthonormal; target (K, T); residual (T,) ≥ 0."""
+    """singular (K,) ≥ 0 descending; rotation (P, K) orthonormal, an array or a product of sparse rows; target (K, T);
+    residual (T,) ≥ 0."""
 
     whitening: Whitening
     singular: np.ndarray
-    rotation: np.ndarray
+    rotation: np.ndarray | KernelRotation
     target: np.ndarray
     residual: np.ndarray
 
@@ -77,6 +95,21 @@ class Spectrum:
     def is_thin(self) -> bool:
         """Whether directions exist that no row touches (dual form)."""
         return self.rotation.shape[1] < self.rotation.shape[0]
+
+    def project(self, rows: Any) -> np.ndarray:
+        """rows · V (m, K), for whitened rows (m, P), dense or sparse."""
+        return self.rotation.project(rows) if isinstance(self.rotation, KernelRotation) else rows @ self.rotation
+
+    def expand(self, v: np.ndarray) -> np.ndarray:
+        """v Vᵀ (..., P), for v (..., K)."""
+        return self.rotation.expand(v) if isinstance(self.rotation, KernelRotation) else v @ self.rotation.T
+
+    def parts(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """V (P, K) by parts of its rows: all at once where it is an array."""
+        if isinstance(self.rotation, KernelRotation):
+            yield from ((part, self.rotation.rows(part)) for part in self.rotation.blocks())
+        else:
+            yield slice(0, self.rotation.shape[0]), self.rotation
 
     def rank(self) -> int:
         """Number of singular values above rounding."""
@@ -164,21 +197,43 @@ class MomentRows:
         return DoubleDouble.of(change.T) @ moments @ change, np.square(root @ np.abs(change))
 
 
-Rows = FactorRows | MomentRows
+@dataclass(frozen=True)
+class SparseDesign:
+    """The same through the kernel of few sparse rows. Cost: their products, and n³."""
+
+    kernel: KernelRows
+
+    @property
+    def target_square(self) -> np.ndarray:
+        return self.kernel.target_square
+
+    def keeping(self, columns: np.ndarray) -> SparseDesign:
+        return SparseDesign(self.kernel.keeping(columns))
+
+    def decompose(self, whitening: Whitening) -> Spectrum:
+        """The spectrum by the eigenvectors of the n × n kernel."""
+        return Spectrum(whitening, *self.kernel.decomposed(whitening.scale, whitening.offset))
 
 
-def centred_rows(statistics: RegressionStatistics) -> Rows:
+Rows = FactorRows | MomentRows | SparseDesign
+
+
+def centred_rows(statistics: RegressionStatistics | SparseRows) -> Rows:
     """Rows about the means: what is left of the likelihood once a flat intercept is integrated out."""
     p = statistics.n_columns
+    if isinstance(statistics, SparseRows):
+        return SparseDesign(kernel_rows(statistics, centred=True))
     if statistics.precise is not None:
         return MomentRows(statistics.precise.scatter(), statistics.precise.size, p, statistics.n_rows)
     factor = statistics.as_factor()
     return FactorRows(factor[:, :p], factor[:, p:])
 
 
-def plain_rows(statistics: RegressionStatistics, *, intercept_column: bool) -> Rows:
+def plain_rows(statistics: RegressionStatistics | SparseRows, *, intercept_column: bool) -> Rows:
     """Rows about zero: the mean joins as one more row; with `intercept_column` that row leads a column of ones."""
     p = statistics.n_columns
+    if isinstance(statistics, SparseRows):
+        return SparseDesign(kernel_rows(statistics, centred=False, intercept_column=intercept_column))
     if statistics.precise is not None:
         lead = 0 if intercept_column else 1
         moments = statistics.precise.about(np.zeros_like(statistics.mean)).gram[lead:, lead:]

@@ -19,14 +19,26 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
+from credo.blocks.array import ArraySource
+from credo.blocks.generator import GeneratorSource
+from credo.blocks.partition import row_ranges, rows_per_block
 from credo.blocks.reduction import reduce
 from credo.blocks.source import Block, Source
 from credo.errors import DataError
 from credo.inference.exact.precise import PreciseMoments
+from credo.inference.exact.sparse import (
+    LARGEST_MOMENTS,
+    SparseRows,
+    csr_of,
+    is_sparse,
+    require_finite,
+    sparse_moments,
+)
 from credo.numerics.double_double import DoubleDouble, pivoted_cholesky
 from credo.numerics.lapack import reciprocal_condition, triangle
 from credo.saving.registry import register
@@ -182,6 +194,9 @@ def accumulate_moments(
     cost digits: the block is then read again about its own mean. A shift of zero reads X where it lies.
     """
     counts, weights = _weights(block, noise_scale)
+    if is_sparse(block.X):
+        mean, scatter = sparse_moments(*_sparse_table(block), weights)
+        return _statistics(block, mean, counts, weights, noise_scale, scatter, None)
     about = _mean(block, weights) if shift is None else shift
     with np.errstate(over="ignore", invalid="ignore"):  # reported by `_refuse` and `_require_range`
         square, sums, total = _products(block, about, weights)
@@ -227,9 +242,8 @@ def _buffer(n: int, p: int) -> np.ndarray:
     return kept[: n * p].reshape(n, p)
 
 
-def _guess(source: Source, noise_scale: np.ndarray | None) -> np.ndarray | None:
+def _guess(first: Block | None, noise_scale: np.ndarray | None) -> np.ndarray | None:
     """A shift from the first block: its mean, or zero where no column's mean is far off by its spread."""
-    first = next((block for block in source if block.n_rows), None)
     if first is None:
         return None
     mean = _mean(first, _weights(first, noise_scale)[1])
@@ -280,7 +294,7 @@ def _table(block: Block) -> np.ndarray:
     assert block.y is not None
     y = block.y if block.y.ndim == 2 else block.y[:, None]
     rows = np.empty((block.n_rows, block.X.shape[1] + y.shape[1]))
-    rows[:, : block.X.shape[1]] = block.X
+    rows[:, : block.X.shape[1]] = block.X.toarray() if is_sparse(block.X) else block.X
     rows[:, block.X.shape[1] :] = y
     return rows
 
@@ -313,7 +327,7 @@ def _refuse(rows: np.ndarray, block: Block) -> None:
     )
 
 
-def _require_range(statistics: RegressionStatistics) -> None:
+def _require_range(statistics: RegressionStatistics | SparseRows) -> None:
     """Squares must stay within what double-double can split."""
     beyond = np.flatnonzero(~(statistics.spread < LARGEST_SQUARE))
     if beyond.size:
@@ -385,8 +399,16 @@ def _unit_scale(diagonal: np.ndarray) -> np.ndarray:
     return np.where(scale > 0.0, scale, 1.0)
 
 
-def combine(earlier: RegressionStatistics, later: RegressionStatistics) -> RegressionStatistics:
+def combine(
+    earlier: RegressionStatistics | SparseRows, later: RegressionStatistics | SparseRows
+) -> RegressionStatistics | SparseRows:
     """Merge, keeping the digits where the union is ill conditioned though its parts are not."""
+    if isinstance(earlier, SparseRows) and isinstance(later, SparseRows):
+        return settled_rows(earlier.merge(later))
+    if isinstance(earlier, SparseRows):
+        earlier = moments_of_rows(earlier)
+    if isinstance(later, SparseRows):
+        later = moments_of_rows(later)
     merged = earlier.merge(later)
     _require_range(merged)
     if merged.scatter is None or well_conditioned(merged.scatter):
@@ -396,25 +418,154 @@ def combine(earlier: RegressionStatistics, later: RegressionStatistics) -> Regre
     return replace(earlier, scatter=None, factor=earlier.as_factor()).merge(later)
 
 
-def summarise(source: Source, noise_scale: np.ndarray | None = None) -> RegressionStatistics:
+def summarise(source: Source, noise_scale: np.ndarray | None = None) -> RegressionStatistics | SparseRows:
     """Statistics of all rows: moments in one pass, and a second pass for more digits where the condition asks for it.
 
-    A wide table (rows ≤ columns > 32) goes to the factor at once (the dual form): nothing of size P × P is made.
+    A wide table (rows ≤ columns > 32) goes to the factor at once (the dual form): nothing of size P × P is made. Sparse
+    rows are never made dense but in blocks of bounded size; a wide sparse table stands for itself (`SparseRows`).
     """
+    first = next((block for block in source if block.n_rows), None)
+    if first is not None and is_sparse(first.X):
+        return _summarise_sparse(source, first, noise_scale)
     n_columns = None if source.column_names is None else len(source.column_names)
     shape = getattr(getattr(source, "X", None), "shape", None)
     n_columns = shape[1] if shape else n_columns
     n_rows = source.n_rows
     if n_rows is None or n_columns is None or n_columns < n_rows or n_columns <= PRECISE_WIDTH_WIDE:
-        shift = _guess(source, noise_scale)
+        shift = _guess(first, noise_scale)
         total = reduce(source, lambda block: accumulate_moments(block, noise_scale, shift), RegressionStatistics.merge)
         _require_range(total)
         assert total.scatter is not None
         if well_conditioned(total.scatter):
             return total
         if total.mean.size <= PRECISE_WIDTH:
-            shift = total.mean
-            return reduce(
-                source, lambda block: accumulate_precise(block, shift, noise_scale), RegressionStatistics.merge
-            )
+            return _precisely(source, total.mean, noise_scale)
     return reduce(source, lambda block: accumulate_factor(block, noise_scale), RegressionStatistics.merge).settled()
+
+
+def _precisely(source: Source, shift: np.ndarray, noise_scale: np.ndarray | None) -> RegressionStatistics:
+    return reduce(source, lambda block: accumulate_precise(block, shift, noise_scale), RegressionStatistics.merge)
+
+
+# -- sparse rows ---------------------------------------------------------------------------------------------------
+
+
+def _summarise_sparse(
+    source: Source, first: Block, noise_scale: np.ndarray | None
+) -> RegressionStatistics | SparseRows:
+    p, n = first.X.shape[1], source.n_rows
+    if p > LARGEST_MOMENTS or (n is not None and n < p):
+        whole = _in_blocks(source, n or first.n_rows)
+        rows = reduce(whole, lambda block: _rows_of(block, noise_scale), SparseRows.merge)
+        with np.errstate(over="ignore", invalid="ignore"):
+            _require_range(rows)
+        return settled_rows(rows)
+    # A block's moments are P × P: with fewer stored cells than that, clearing them would cost more than the products.
+    stored = 1.0 + first.X.nnz / first.n_rows
+    size = max(rows_per_block(int(stored)), int(p * p / stored))
+    total = reduce(
+        _in_blocks(source, size), lambda block: accumulate_moments(block, noise_scale), RegressionStatistics.merge
+    )
+    _require_range(total)
+    assert total.scatter is not None
+    if well_conditioned(total.scatter):
+        return total
+    if total.mean.size <= PRECISE_WIDTH:
+        return _precisely(_in_blocks(source, rows_per_block(p)), total.mean, noise_scale)
+    return truncated(total)
+
+
+def _in_blocks(source: Source, size: int) -> Source:
+    """The same rows in blocks of at most `size`; those of an array may become larger, those elsewhere stay."""
+    if hasattr(source, "reduce"):
+        return source
+    if isinstance(source, ArraySource):
+        return ArraySource(source.X, source.y, source.weights, block_rows=size)
+    return GeneratorSource(
+        lambda: (
+            Block(
+                block.X[a:b],
+                None if block.y is None else block.y[a:b],
+                None if block.weights is None else block.weights[a:b],
+                block.start + a,
+            )
+            for block in source
+            for a, b in row_ranges(block.n_rows, size)
+        ),
+        source.n_rows,
+    )
+
+
+def _sparse_table(block: Block) -> tuple[Any, np.ndarray]:
+    """X in CSR form and y (rows, T), both finite."""
+    assert block.y is not None
+    X, y = csr_of(block.X), np.asarray(block.y, dtype=np.float64)
+    require_finite(X, y, block.start)
+    return X, y if y.ndim == 2 else y[:, None]
+
+
+def _rows_of(block: Block, noise_scale: np.ndarray | None) -> SparseRows:
+    X, y = _sparse_table(block)
+    counts, weights = _weights(block, noise_scale)
+    weights = np.ones(len(y)) if weights is None else weights
+    log_scale = 0.0
+    if noise_scale is not None:
+        logs = np.log(noise_scale[block.start : block.start + len(y)])
+        log_scale = float(logs.sum() if counts is None else counts @ logs)
+    count = float(len(y) if counts is None else counts.sum())
+    keep = weights > 0.0  # a row of weight zero says nothing, and a kernel would carry it
+    X = X if keep.all() else X[keep]
+    return SparseRows(X.data, X.indices, X.indptr, X.shape[1], y[keep], weights[keep], block.n_rows, count, log_scale)
+
+
+def settled_rows(rows: SparseRows) -> RegressionStatistics | SparseRows:
+    """Moments instead, once there are more rows than columns and few enough columns."""
+    if rows.n_columns <= LARGEST_MOMENTS and rows.n_columns < len(rows.y):
+        return moments_of_rows(rows)
+    return rows
+
+
+def moments_of_rows(rows: SparseRows) -> RegressionStatistics:
+    """The rows as moments, or as a factor where those are ill conditioned; refused beyond `LARGEST_MOMENTS`."""
+    if rows.n_columns > LARGEST_MOMENTS:
+        raise DataError(
+            f"Dense and sparse rows of {rows.n_columns} columns cannot be joined.",
+            value=rows.n_columns,
+            remedy="Give all rows as CSR matrices.",
+        )
+    mean, scatter = sparse_moments(rows.X, rows.y, rows.weights)
+    total = RegressionStatistics(
+        rows.n_rows, rows.count, rows.weight, rows.log_scale, mean, scatter, None, rows.n_targets
+    )
+    if well_conditioned(scatter):
+        return total
+    return as_factor_of_rows(rows) if rows.n_columns <= PRECISE_WIDTH else truncated(total)
+
+
+def as_factor_of_rows(rows: SparseRows) -> RegressionStatistics:
+    """The rows as a dense factor. Cost rows · P · min(rows, P)."""
+    return RegressionStatistics(
+        n_rows=rows.n_rows,
+        count=rows.count,
+        weight=rows.weight,
+        log_scale=rows.log_scale,
+        mean=rows.mean,
+        scatter=None,
+        factor=compress(rows.as_factor()),
+        n_targets=rows.n_targets,
+    )
+
+
+def truncated(statistics: RegressionStatistics) -> RegressionStatistics:
+    """The factor of moments without what is their rounding: those directions are left to the prior.
+
+    Cheaper than a dense factor of the rows by a power of P, and right to √ε of the largest singular value.
+    """
+    assert statistics.scatter is not None
+    diagonal = np.diag(statistics.scatter)
+    scale = _unit_scale(diagonal)
+    values, vectors = np.linalg.eigh(statistics.scatter / np.outer(scale, scale))
+    vectors[diagonal <= 0.0] = 0.0  # a constant column stays one, not the rounding of its neighbours
+    kept = values > values[-1] * values.size * np.finfo(float).eps
+    factor = np.sqrt(values[kept])[:, None] * vectors[:, kept].T * scale
+    return replace(statistics, scatter=None, factor=factor)

@@ -8,22 +8,30 @@ import numpy as np
 import scipy.special
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.blocks.array import ArraySource
 from credo.blocks.reduction import reduce
 from credo.blocks.source import Block, Source
+from credo.diagnostics.information import LeaveOneOut
+from credo.distributions.categorical import Categorical
 from credo.errors import DataError, ParameterError
 from credo.inference.result import Result
 from credo.models.columns import checked_rows, checked_weights, note_columns
+from credo.models.evidence import Evidence, Outcomes
+from credo.models.reading import Readable
 from credo.prediction.classes import ClassPredictive
+from credo.prediction.law_draws import LawDraws
 from credo.saving.registry import register
 
 __all__ = ["InterceptOnlyClassifier"]
 
+# Monte Carlo error of a mean is then 1.6 % of the sd.
+DRAWS = 4000
+
 
 @register
-class InterceptOnlyClassifier(ClassifierMixin, BaseEstimator):
+class InterceptOnlyClassifier(Readable, ClassifierMixin, BaseEstimator):
     """Classes of unknown probabilities, the same for every row: the baseline of classification.
 
     p ~ Dirichlet(α) a priori and Dirichlet(α + n_c) a posteriori, so that P(c) = (n_c + α)/(n + kα).
@@ -60,9 +68,14 @@ class InterceptOnlyClassifier(ClassifierMixin, BaseEstimator):
         self.concentration = concentration
 
     @property
-    def improper_parts(self) -> tuple[str, ...]:
-        """Whose priors are improper: evidences compare only with models of the same."""
-        return () if self._alpha() > 0.0 else ("intercept",)
+    def evidence_(self) -> Evidence:
+        """log P(y): relative to flat log-odds for α = 0."""
+        check_is_fitted(self)
+        outcomes = Outcomes.of_counts(self.classes_.tolist(), self.counts_.tolist())
+        improper = frozenset() if self._alpha() > 0.0 else frozenset({"intercept"})
+        value = self.log_evidence_ if np.isfinite(self.log_evidence_) else None
+        why = "" if value is not None else "a class without rows has probability 0"
+        return Evidence(value, outcomes, self.counts_.size - 1.0, improper, "mass", missing=why)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to labels y (n,), or to a `Source` of blocks that carry y; X says how many columns to expect."""
@@ -133,13 +146,20 @@ class InterceptOnlyClassifier(ClassifierMixin, BaseEstimator):
         entropy = -float(p @ (scipy.special.digamma(a + 1.0) - scipy.special.digamma(a.sum() + 1.0)))
         return ClassPredictive(np.tile(p, (n, 1)), self.classes_, np.full(n, entropy))
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> LeaveOneOut:
         """log P(y_i | the other rows) (n,) for the rows of `fit`, exactly. Cost O(n)."""
         codes = np.searchsorted(self.classes_, np.asarray(y))
         w = 1.0 if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         a = self.counts_ + self._alpha()
         with np.errstate(divide="ignore"):
-            return np.log(np.maximum(a[codes] - w, 0.0)) - np.log(a.sum() - w)
+            return LeaveOneOut(np.log(np.maximum(a[codes] - w, 0.0)) - np.log(a.sum() - w))
+
+    def law_draws(self, X: Any, **options: Any) -> LawDraws:
+        """4,000 draws of the class probabilities, the same for every row; a class of weight 0 keeps probability 0."""
+        n = self._count_rows(X)
+        gamma = np.random.default_rng(0).standard_gamma(np.tile(self.counts_ + self._alpha(), (DRAWS, 1)))
+        law = Categorical((gamma / gamma.sum(axis=1, keepdims=True))[:, None])
+        return LawDraws(np.full(DRAWS, 1.0 / DRAWS), lambda rows: law, n, self.classes_)
 
     def _count_rows(self, X: Any) -> int:
         return checked_rows(self, X, ensure_all_finite=False).shape[0]

@@ -7,25 +7,32 @@ from typing import Any, Self
 import numpy as np
 import scipy.special
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.blocks.array import ArraySource
 from credo.blocks.reduction import reduce
 from credo.blocks.source import Block, Source
-from credo.errors import DataError, NotIdentifiedError
+from credo.diagnostics.information import LeaveOneOut
+from credo.distributions.normal import Normal
+from credo.errors import DataError, NotIdentifiedError, UnavailableError
 from credo.inference.exact.statistics import RegressionStatistics, accumulate_moments
 from credo.inference.result import Result
 from credo.models.columns import checked_rows, checked_weights, note_columns
+from credo.models.evidence import Evidence, Outcomes
+from credo.models.reading import Readable
+from credo.prediction.law_draws import LawDraws
 from credo.prediction.student_t import StudentTPredictive
 from credo.saving.registry import register
 
 __all__ = ["InterceptOnlyRegressor"]
 
+# Monte Carlo error of a mean is then 1.6 % of the sd.
+DRAWS = 4000
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 @register
-class InterceptOnlyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class InterceptOnlyRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Normal outcomes of unknown mean and sd, the same for every row: the baseline of regression.
 
     With p(μ, σ²) ∝ 1/σ², as `LinearRegression` has for its intercept and noise,
@@ -59,8 +66,13 @@ class InterceptOnlyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     (2.0, 2.0)
     """
 
-    #: whose priors are improper: evidences compare only with models of the same
-    improper_parts = ("intercept", "noise")
+    @property
+    def evidence_(self) -> Evidence:
+        """log p(y), relative to a flat intercept and the scale-free noise."""
+        check_is_fitted(self)
+        size = float(np.size(self.intercept_))
+        improper = frozenset({"intercept", "noise"})
+        return Evidence(self.log_evidence_, Outcomes.of_statistics(self.statistics_), size, improper)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to y (n,) or (n, targets), or to a `Source` of blocks that carry y; X says how many columns to expect."""
@@ -123,7 +135,7 @@ class InterceptOnlyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         location, noise = np.broadcast_to(self.intercept_, shape), np.broadcast_to(noise, shape)
         return StudentTPredictive(count - 1.0, location, noise, noise / count)
 
-    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> LeaveOneOut:
         """log p(y_i | the other rows) (n,) for the rows of `fit`, exactly; targets are summed. Cost O(n)."""
         y = np.asarray(y, dtype=np.float64)
         w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -140,7 +152,17 @@ class InterceptOnlyRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         noise = np.maximum(scatter, np.finfo(float).tiny) / (rest - 1.0)
         parts = StudentTPredictive(rest - 1.0, self.intercept_ - w * residual / rest, noise, noise / rest)  # type: ignore[arg-type]
         score = parts.log_prob(y)
-        return score if y.ndim == 1 else score.sum(axis=1)
+        return LeaveOneOut(score if y.ndim == 1 else score.sum(axis=1))
+
+    def law_draws(self, X: Any, **options: Any) -> LawDraws:
+        """Normal laws at 4,000 draws of (μ, σ), the same for every row."""
+        n = self._count_rows(X)
+        if np.ndim(self.intercept_):
+            raise UnavailableError("Laws are drawn for one target.", remedy="Fit one model a target.")
+        rng, total = np.random.default_rng(0), self.statistics_.count
+        sigma = self.noise_scale_ * np.sqrt((total - 1.0) / rng.chisquare(total - 1.0, DRAWS))
+        law = Normal((self.intercept_ + sigma * rng.standard_normal(DRAWS) / np.sqrt(total))[:, None], sigma[:, None])
+        return LawDraws(np.full(DRAWS, 1.0 / DRAWS), lambda rows: law, n)
 
     def _count_rows(self, X: Any) -> int:
         return checked_rows(self, X, ensure_all_finite=False).shape[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -161,6 +161,10 @@ class FeaturedModel(Readable, BaseEstimator):
         """The estimator's, of the mapped rows; the map stays that of all rows."""
         Z = self._mapped(X)
         return self.estimator_.held_out(Z, y, sample_weight, splits)
+
+    def coefficient_scale(self, target: str = "y", labels: Sequence[str] = ()) -> str:
+        """The estimator's."""
+        return self.estimator_.coefficient_scale(target, labels)
 
     def for_ranking(self) -> Any:
         """A clone around the estimator's."""

@@ -51,8 +51,11 @@ class Quadratic(FeatureMap):
     >>> import numpy as np
     >>> X = np.column_stack([np.arange(6.0), [0, 1, 0, 1, 0, 1]])
     >>> Quadratic(interactions=True).fit(X).get_feature_names_out(["x", "on"]).tolist()
-    ['P1(x)', 'P1(on)', 'P2(x)', 'P1(x)·P1(on)']
+    ['x', 'on', 'x²', 'x × on']
     """
+
+    #: what its columns are, beside the coefficients
+    about = "Columns are in standard deviations from their mean; x² is the curvature of x, a × b an interaction."
 
     def __init__(self, interactions: bool = False, share: float = 0.25) -> None:
         self.interactions = interactions
@@ -104,9 +107,9 @@ class Quadratic(FeatureMap):
         return np.hstack([weight * terms for weight, terms in kinds])
 
     def _names(self, names: list[str]) -> list[str]:
-        linear = [f"P1({names[j]})" for j in self.linear_]
-        squared = [f"P2({names[j]})" for j in self.squared_]
-        return linear + squared + [f"P1({names[i]})·P1({names[j]})" for i, j in self.pairs_]
+        linear = [names[j] for j in self.linear_]
+        squared = [f"{names[j]}²" for j in self.squared_]
+        return linear + squared + [f"{names[i]} × {names[j]}" for i, j in self.pairs_]
 
 
 def _informative_products(X: np.ndarray, levels: np.ndarray) -> np.ndarray:

@@ -5,7 +5,11 @@
 `start`, `separation`, `identification`  where to begin; when there is no mode, or no single one
 `laplace`         mode, scale of the prior, weighted posterior
 `sampling`        chains, where the weights do not certify it
+`mixtures`, `bounded`, `variances`, `gibbs`  priors that are no Gaussian: modes, bounds, Gibbs sampling
+`specification`, `overview`, `refusals`, `ladder`, `raw`  the steps of `fitting`: what is to be fitted, the rows looked
+                  over, what has no answer, which rung, and back to the user's units
 `fitting`         `fit_glm`: all of that in order, for any likelihood
+`sparse`          sparse rows: by blocks, in the span of few rows, at the mode
 `posterior`       the Posterior record
 `base`            what the estimators share
 `logistic`, `poisson`, `negative_binomial`, `gamma`, `ordinal`  the estimators; `counts` what two of them share

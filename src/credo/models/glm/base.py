@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.blocks.array import ArraySource
 from credo.blocks.source import Source
 from credo.distributions.likelihoods import Likelihood
 from credo.distributions.scalar import ScalarFamily
-from credo.errors import DataError, ParameterError, UnavailableError
+from credo.errors import ConvergenceWarning, DataError, ParameterError, UnavailableError
 from credo.models.columns import checked_rows, checked_weights, note_columns
+from credo.models.evidence import Evidence
 from credo.models.glm.equations import predictors
-from credo.models.glm.fitting import GlmFit, GlmSpecification, fit_glm
-from credo.prediction.integrated import IntegratedPredictive
+from credo.models.glm.fitting import GlmFit, GlmSpecification
+from credo.models.glm.sparse import fit_any
+from credo.models.priors import resolve_intercept_prior
+from credo.models.reading import Readable, fit_model
+from credo.prediction.integrated import IntegratedPredictive, representatives
+from credo.prediction.law_draws import LawDraws
 
 __all__ = ["PREDICTIVE_POINTS", "GlmEstimator", "GlmRegressor", "in_chunks"]
 
@@ -28,7 +34,7 @@ ROWS = 512
 LARGEST_ETA = 700.0
 
 
-class GlmEstimator(BaseEstimator):
+class GlmEstimator(Readable, BaseEstimator):
     """Rows and outcomes in, attributes out; a subclass says its likelihood and how it predicts."""
 
     _classify = False
@@ -62,10 +68,10 @@ class GlmEstimator(BaseEstimator):
         sample_weight : (n,) counts of each row; offset : (n,) added to the linear predictor, log exposure for rates.
         """
         source = self._source(X, y, sample_weight, offset)
-        fit = fit_glm(source, self._specification())
-        if source is X:
-            note_columns(self, X, fit.design.centre.size)
+        fit = fit_any(source, self._specification())
         self._settle(fit)
+        if source is X:
+            note_columns(self, X, self.coef_.shape[-1])
         return self
 
     def _source(self, X: Any, y: Any, sample_weight: Any, offset: Any) -> Source:
@@ -76,7 +82,7 @@ class GlmEstimator(BaseEstimator):
                     f"{owner}.fit", "y, sample_weight and offset", "None for a source, whose blocks carry them", y
                 )
             return X
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], accept_sparse="csr")
         y = self._checked_outcomes(y)
         weights = checked_weights(owner, sample_weight, X)
         return ArraySource(X, y, weights, offset=self._offset(offset, X.shape[0], "fit"))
@@ -100,13 +106,42 @@ class GlmEstimator(BaseEstimator):
         if fit.classes is not None:
             self.classes_ = fit.classes
         self.posterior_ = fit.posterior
-        self.mode_ = fit.posterior.mode
+        self.mode_ = fit.posterior.at_mode
         self.coef_ = fit.posterior.mean
         self.intercept_ = fit.posterior.intercept_mean
         self.design_ = fit.design
         if fit.learned:
             self.prior_scale_ = fit.tau
+        self.outcomes_ = fit.outcomes
         self.result_ = fit.result
+
+    # -- evidence, and what selection asks ------------------------------------------------------------------------
+
+    @property
+    def evidence_(self) -> Evidence:
+        """log p(y | X), the outcomes it is of, and whether a flat intercept makes it relative."""
+        check_is_fitted(self)
+        posterior, design = self.posterior_, self.design_
+        missing = "" if posterior.log_evidence is not None else (
+            "a flat prior has none" if posterior.draws is not None and self.result_.inference == "laplace"
+            else f"inference={self.result_.inference!r} computes none"
+        )  # fmt: skip
+        improper = set()
+        if design.intercept and resolve_intercept_prior(type(self).__name__, self.prior_intercept) is None:
+            improper.add("intercept")
+        measure = "density" if design.likelihood.kind == "real" else "mass"
+        value = posterior.log_evidence
+        return Evidence(value, self.outcomes_, float(design.size), frozenset(improper), measure, missing=missing)
+
+    def for_ranking(self) -> Any:
+        """A clone that stays with the Gaussian at the mode, certified or not: sampling each fold would cost minutes."""
+        fresh: Any = clone(self)
+        return fresh.set_params(inference="laplace") if self.inference == "auto" else fresh
+
+    def _fit_fold(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        with warnings.catch_warnings():  # the fit to all rows has said it
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return fit_model(self.for_ranking(), X, y, sample_weight)
 
     # -- prediction ----------------------------------------------------------------------------------------------
 
@@ -122,7 +157,7 @@ class GlmEstimator(BaseEstimator):
         return value
 
     def _rows(self, X: Any) -> np.ndarray:
-        return checked_rows(self, X, dtype=np.float64)
+        return checked_rows(self, X, dtype=np.float64, accept_sparse="csr")
 
     def _offset(self, offset: Any, n: int, method: str) -> np.ndarray | None:
         if offset is None:
@@ -142,6 +177,11 @@ class GlmEstimator(BaseEstimator):
             )
         return values
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
 
 class GlmRegressor(RegressorMixin, GlmEstimator):
     """Numbers with one linear predictor: `coef_` (P,), `intercept_` a float, predictions by integrating the law."""
@@ -150,7 +190,7 @@ class GlmRegressor(RegressorMixin, GlmEstimator):
         super()._settle(fit)
         self.coef_ = fit.posterior.mean[0]
         self.intercept_ = float(fit.posterior.intercept_mean[0])
-        for name, value in fit.posterior.auxiliary_mean().items():
+        for name, value in fit.posterior.auxiliary_median().items():
             setattr(self, f"{name}_", float(value))
 
     def predict(self, X: Any, offset: Any = None) -> np.ndarray:
@@ -160,8 +200,23 @@ class GlmRegressor(RegressorMixin, GlmEstimator):
     def predict_distribution(self, X: Any, offset: Any = None) -> IntegratedPredictive:
         """`IntegratedPredictive` of y at the rows of X, with offset (n,) or a number added to the linear predictor."""
         X = self._rows(X)
-        shift = self._offset(offset, X.shape[0], "predict_distribution")
         points, weights = self.posterior_.support()
+        law = self._laws(X, points, self._offset(offset, X.shape[0], "predict_distribution"))
+        few = representatives(points, weights)
+        return IntegratedPredictive(weights, law, X.shape[0], self.design_.likelihood.kind, self.result_.inference, few)
+
+    def law_draws(self, X: Any, offset: Any = None, draws: int | None = None) -> LawDraws:
+        """Laws of y at the rows of X, at the weighted points of the posterior, or about `draws` of them."""
+        X = self._rows(X)
+        known = self.posterior_._require("draws")
+        points, weights = (known.points, known.weights) if draws is None else known.thinned(draws)
+        law = self._laws(X, points, self._offset(offset, X.shape[0], "law_draws"))
+        return LawDraws(weights, law, X.shape[0])
+
+    def _laws(
+        self, X: np.ndarray, points: np.ndarray, shift: np.ndarray | None
+    ) -> Callable[[np.ndarray], ScalarFamily]:
+        """rows → the law of y there, given each of the points (S, K)."""
         design = self.design_
 
         def law(rows: np.ndarray) -> ScalarFamily:
@@ -172,7 +227,10 @@ class GlmRegressor(RegressorMixin, GlmEstimator):
             law: Any = design.likelihood.law(eta, tail) if design.n_auxiliary else design.likelihood.law(eta)
             return law
 
-        return IntegratedPredictive(weights, law, X.shape[0], design.likelihood.kind, self.result_.inference)
+        return law
+
+    def coefficient_scale(self, target: str = "y", labels: Sequence[str] = ()) -> str:
+        return f"the log of the expected {target}"
 
     def _bounded(self, eta: np.ndarray) -> np.ndarray:
         """η of a log link, kept where its mean is a number."""

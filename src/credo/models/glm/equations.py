@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from credo.blocks.array import ArraySource
 from credo.blocks.generator import GeneratorSource
 from credo.blocks.source import Block, Source
 from credo.distributions.likelihoods import CategoricalLogit, Likelihood
+from credo.inference.exact.sparse import csr_of, is_sparse, with_ones
 from credo.saving.registry import register
 
 __all__ = ["Design", "GlmStatistics", "accumulate", "log_likelihoods", "values_and_gradients", "predictors"]
@@ -93,8 +95,15 @@ class Design:
     def is_softmax(self) -> bool:
         return self.columns is None and self.n_predictors > 1
 
-    def rows(self, X: np.ndarray) -> np.ndarray:
-        """φ (n, D) in float64, columns contiguous: scaling rows then runs along memory, a dozen columns apart not."""
+    def rows(self, X: Any) -> Any:
+        """φ (n, D) in float64, columns contiguous: scaling rows then runs along memory, a dozen columns apart not.
+
+        Sparse rows stay sparse under the raw design.
+        """
+        if is_sparse(X):
+            if not self.centre.any() and np.all(self.scale == 1.0):
+                return with_ones(csr_of(X)) if self.intercept else csr_of(X)
+            X = X.toarray()
         lead = int(self.intercept)
         phi = np.empty((X.shape[1] + lead, X.shape[0])).T
         phi[:, :lead] = 1.0
@@ -166,10 +175,14 @@ def accumulate(block: Block, theta: np.ndarray, design: Design) -> GlmStatistics
     value, slope, curvature = design.likelihood.value_and_derivatives(y, eta)
     if weights is not None:
         value, slope, curvature = value * weights, slope * weights, curvature * weights
-    root = phi * np.sqrt(np.negative(curvature, out=curvature), out=curvature)[:, None]
-    return GlmStatistics(float(value.sum()), phi.T @ slope, root.T @ root)
+    np.negative(curvature, out=curvature)
+    if design.likelihood.log_concave:
+        root = phi * np.sqrt(curvature, out=curvature)[:, None]
+        return GlmStatistics(float(value.sum()), phi.T @ slope, root.T @ root)
+    return GlmStatistics(float(value.sum()), phi.T @ slope, phi.T @ (phi * curvature[:, None]))
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a step too far is halved
 def _joint(block: Block, theta: np.ndarray, design: Design) -> GlmStatistics:
     """Several predictors with designs of their own, and auxiliary parameters."""
     m = design.n_predictors
@@ -233,7 +246,7 @@ def predictors(
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
     """Chunks of S points (S, K), with their η: (s, n) of one predictor, (s, n, m) of several; and their ψ (s, a)."""
     m = design.n_predictors
-    size = max(1, CHUNK_CELLS // max(1, len(phi) * m))
+    size = max(1, CHUNK_CELLS // max(1, phi.shape[0] * m))
     parts = [design.part(phi, j) for j in range(1 if design.columns is None else m)]
     for start in range(0, len(points), size):
         chunk = slice(start, start + size)

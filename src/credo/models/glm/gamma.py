@@ -27,7 +27,7 @@ class GammaRegression(GlmRegressor):
 
     Attributes
     ----------
-    shape_ : posterior mean of α, where learned; 1/√α is the coefficient of variation
+    shape_ : posterior median of α, where learned; 1/√α is the coefficient of variation
     coef_, intercept_, mode_, posterior_, prior_scale_, log_evidence_, result_ : as for `PoissonRegression`;
         `posterior_["shape"]` draws α
 

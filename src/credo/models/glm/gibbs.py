@@ -14,13 +14,63 @@ from typing import Any
 
 import numpy as np
 
+from credo.distributions.likelihoods import BernoulliLogit
 from credo.distributions.polya_gamma import draw_polya_gamma
 from credo.inference.draws import Draws
-from credo.inference.gaussian_conditional import draw_weighted
+from credo.inference.exact.spectrum import Whitening
+from credo.inference.gaussian_conditional import WeightedRows
 from credo.inference.gibbs_chains import CHAINS, run_chains
-from credo.models.scale_mixtures import ScaleMixture
+from credo.inference.result import Result
+from credo.inference.weighted import WeightedDraws
+from credo.models.glm.laplace import DataTerm
+from credo.models.glm.prior import GlmPrior
+from credo.models.glm.sampling import equally_weighted
+from credo.models.scale_mixtures import Box, NormalMixture, ScaleMixture
 
-__all__ = ["sample_logistic"]
+__all__ = ["accepts_polya_gamma", "polya_gamma_posterior", "sample_logistic"]
+
+
+def accepts_polya_gamma(data: DataTerm, prior: GlmPrior) -> bool:
+    """Whether it is two classes on one predictor, weights that count rows, and a prior Normal given variances."""
+    block = prior.blocks[0]
+    if not isinstance(data.design.likelihood, BernoulliLogit) or block.learned or isinstance(block.mixture, Box):
+        return False
+    return all(part.weights is None or np.all(part.weights == np.floor(part.weights)) for part in data.source)
+
+
+def polya_gamma_posterior(
+    data: DataTerm, prior: GlmPrior, labels: list[str], owner: str
+) -> tuple[WeightedDraws, Result]:
+    """Draws of Θ with equal weights, and the chains' report; the rows of all blocks are held in memory.
+
+    A Gaussian prior offset + T u is that of u ~ N(0, I) on the columns φ T.
+    """
+    rng = np.random.default_rng(0)
+    block, lead = prior.blocks[0], int(data.design.intercept)
+    blocks = [part for part in data.source if part.n_rows]
+    phi = np.concatenate([part.X[:, lead:] for part in blocks])
+    y = np.concatenate([part.y for part in blocks])  # type: ignore[arg-type]
+    trials = np.concatenate([np.ones(part.n_rows) if part.weights is None else part.weights for part in blocks])
+    offset = np.concatenate([np.zeros(part.n_rows) if part.offset is None else part.offset for part in blocks])
+    # an intercept with a prior of its own is that at x = 0
+    shift = np.zeros(block.shift.size) if block.intercept is None else block.shift
+    rows, mixture, whitening = phi + shift, block.mixture, None
+    if not isinstance(mixture, ScaleMixture):
+        p = shift.size
+        whitening = Whitening(np.zeros(p), np.ones(p)) if block.whitening is None else block.whitening
+        mixture = NormalMixture(np.zeros(p), np.full(p, np.inf if block.whitening is None else 1.0))
+        offset = offset + rows @ whitening.offset
+        rows = whitening.apply(rows)
+    draws = sample_logistic(
+        rows, y * trials, mixture, rng, owner=owner, trials=trials, fit_intercept=bool(lead),
+        prior_intercept=block.intercept, offset=offset,
+    )  # fmt: skip
+    w = draws.values["coef"]
+    if whitening is not None:
+        w = whitening.offset + whitening.map(w.reshape(-1, w.shape[-1]).T).T.reshape(w.shape)
+    parts = [(draws.values["intercept"] + w @ shift)[..., None]] if lead else []
+    positions = np.concatenate([*parts, w], axis=-1)
+    return equally_weighted(positions, rng, float(draws.result.certificate["ess_bulk"])), draws.result
 
 
 def sample_logistic(
@@ -53,15 +103,11 @@ def sample_logistic(
     intercept = None
     if fit_intercept:
         intercept = (0.0, 0.0) if prior_intercept is None else (prior_intercept[0], 1.0 / prior_intercept[1] ** 2)
-    counts = np.broadcast_to(trials, (CHAINS, trials.size))
+    counts, weighted = np.broadcast_to(trials, (CHAINS, trials.size)), WeightedRows(rows, intercept)
 
     def step(state: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         omega = np.maximum(draw_polya_gamma(counts, state["eta"], rng), 1e-300)
-        parts = [
-            draw_weighted(rows, half / omega[c] - base, omega[c], state["variances"][c], intercept, rng)
-            for c in range(CHAINS)
-        ]
-        level, d = np.array([a for a, _ in parts]), np.array([b for _, b in parts])
+        level, d = weighted.draw(half / omega - base, omega, state["variances"], rng)
         w = d + mixture.mean
         variances, inner = mixture.draw_variances(w, state["inner"], rng)
         return {

@@ -225,6 +225,23 @@ def fit_posterior(
 
     values : points (S, K) → what the rows say of them (S,)
     """
+    return importance_sample(gaussians(mode, prior), _log_target(values, mode, prior), n_points)
+
+
+def _log_target(
+    values: Callable[[np.ndarray], np.ndarray], mode: GlmMode, prior: GlmPrior
+) -> Callable[[np.ndarray], np.ndarray]:
+    gauge = prior.gauge(mode.statistics.curvature)
+
+    def log_target(points: np.ndarray) -> np.ndarray:
+        value = values(points) + prior.log_density(points)[0]
+        return value + prior.gauge_log_density(points, gauge)
+
+    return log_target
+
+
+def gaussians(mode: GlmMode, prior: GlmPrior) -> SplitProposal:
+    """The Gaussian at the mode, a mixture of those at the nodes of τ where it is learned."""
     taus, weights = np.ones(1), np.ones(1)
     if prior.learned:
         taus, weights = scale_posterior(quadratic(mode.statistics, mode.position, prior), prior)
@@ -237,13 +254,7 @@ def fit_posterior(
         lower = cholesky(curvature + precision, "the posterior precision").lower
         means.append(scipy.linalg.cho_solve((lower, True), information + of_prior))
         lowers.append(lower)
-    proposal = SplitProposal.gaussian(weights, np.stack(means), np.stack(lowers))
-
-    def log_target(points: np.ndarray) -> np.ndarray:
-        value = values(points) + prior.log_density(points)[0]
-        return value + prior.gauge_log_density(points, gauge)
-
-    return importance_sample(proposal, log_target, n_points)
+    return SplitProposal.gaussian(weights, np.stack(means), np.stack(lowers))
 
 
 def scale_posterior(likelihood: QuadraticLikelihood, prior: GlmPrior) -> tuple[np.ndarray, np.ndarray]:

@@ -9,10 +9,17 @@ import scipy.special
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from credo.diagnostics.information import LeaveOneOut
+from credo.diagnostics.labels import label_codes
+from credo.diagnostics.psis import K_RELIABLE
+from credo.distributions.categorical import Categorical
 from credo.distributions.likelihoods import BernoulliLogit, CategoricalLogit, Likelihood
+from credo.errors import ParameterError, UnavailableError
 from credo.models.glm.base import PREDICTIVE_POINTS, GlmEstimator, in_chunks
 from credo.models.glm.equations import Design, predictors
+from credo.models.glm.leave_one_out import logit_leave_one_out
 from credo.prediction.classes import ClassPredictive
+from credo.prediction.law_draws import LawDraws
 from credo.saving.registry import register
 
 __all__ = ["LogisticRegression"]
@@ -32,8 +39,9 @@ class LogisticRegression(ClassifierMixin, GlmEstimator):
         evidence (a priori the linear predictor's sd √P τ is half-Normal(3)); `Flat()`; `Normal(mean, sd)`, `sd=None`
         for a learned common scale on raw columns; `MultivariateNormal`. scikit-learn's C is sd².
     prior_intercept : None or `Flat()`; or `Normal(mean, sd)`.
-    inference : "laplace" is the weighted Gaussian; "hmc" samples; "auto" is the first, and the second where the
-        certificate of the first fails; "map" is the mode alone, without uncertainty.
+    inference : "laplace" is the weighted Gaussian; "hmc" and "nuts" sample; "gibbs" samples too, two classes by
+        Pólya–Gamma variables; "map" is the mode alone, without uncertainty. "auto" is the first, and chains where its
+        certificate fails; Gibbs under Laplace, Student-t, elastic-net and horseshoe priors.
 
     Attributes
     ----------
@@ -104,6 +112,51 @@ class LogisticRegression(ClassifierMixin, GlmEstimator):
         table, aleatoric = self._integrate(X, offset)
         return ClassPredictive(table, self.classes_, aleatoric, self.result_.inference)
 
+    def law_draws(self, X: Any, offset: Any = None, draws: int | None = None) -> LawDraws:
+        """Class probabilities at the rows of X, at about a thousand points of the posterior, or `draws`."""
+        X = self._rows(X)
+        shift = self._offset(offset, X.shape[0], "law_draws")
+        points, weights = self.posterior_._require("draws").thinned(draws or PREDICTIVE_POINTS)
+        design = self.design_
+
+        def law(rows: np.ndarray) -> Categorical:
+            known = None if shift is None else shift[rows]
+            parts = [eta for _, eta, _ in predictors(design.rows(X[rows]), points, design, known)]
+            eta = np.concatenate(parts)
+            if design.n_predictors > 1:
+                return Categorical(design.likelihood.mean(eta))
+            return Categorical(np.stack([scipy.special.expit(-eta), scipy.special.expit(eta)], axis=-1))
+
+        return LawDraws(weights, law, X.shape[0], self.classes_)
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> LeaveOneOut:
+        """log P(y_i | x_i, the other rows) of the rows of `fit`: a closed form for the Normal posterior where it is
+        certified and the predictors are well known, else PSIS."""
+        X = self._rows(X)
+        weighted = sample_weight is not None and np.any(np.asarray(sample_weight) != 1.0)
+        draws = self.posterior_._require("draws")
+        if not self.result_.ok:
+            raise UnavailableError(
+                "This LogisticRegression has no certified posterior to leave a row out of.", remedy="Use folds (cv=5)."
+            )
+        if draws.k_hat < K_RELIABLE and not weighted and not options:
+            k, width = self.mode_.shape
+            codes = label_codes(self.classes_, np.asarray(y), "LogisticRegression.leave_one_out")
+            phi = np.column_stack([np.ones((len(codes), width - X.shape[1])), X])
+            try:
+                pointwise = logit_leave_one_out(phi, codes, draws.mean.reshape(k, width), draws.covariance)
+                return LeaveOneOut(pointwise, "normal")
+            except UnavailableError:  # too uncertain for a Normal
+                pass
+        return super().leave_one_out(X, y, sample_weight, **options)
+
+    def _offset(self, offset: Any, n: int, method: str) -> np.ndarray | None:
+        if offset is not None and method != "fit" and self.design_.is_softmax:
+            raise ParameterError(
+                f"LogisticRegression.{method}", "offset", "None for more than two classes", type(offset).__name__
+            )
+        return super()._offset(offset, n, method)
+
     def _integrate(self, X: Any, offset: Any) -> tuple[np.ndarray, np.ndarray | None]:
         """Probabilities averaged over the posterior's points, and the average entropy; plug-in ones for a MAP fit."""
         X = self._rows(X)
@@ -124,7 +177,7 @@ def class_probabilities(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Σ_s w_s p(y | φ, θ_s), (n, classes), and Σ_s w_s H(y | φ, θ_s) in nats, (n,). Cost n · S · kD."""
     k = design.n_predictors
-    table, entropy = np.zeros((len(phi), max(k, 2))), np.zeros(len(phi))
+    table, entropy = np.zeros((phi.shape[0], max(k, 2))), np.zeros(phi.shape[0])
     for part, eta, _ in predictors(phi, points, design, offset):
         w = weights[part]
         if k == 1:

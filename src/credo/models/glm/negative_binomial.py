@@ -27,7 +27,8 @@ class NegativeBinomialRegression(CountRegressor):
 
     Attributes
     ----------
-    dispersion_ : posterior mean of φ (Stan's phi, R's theta; statsmodels' alpha is 1/φ), where learned
+    dispersion_ : posterior median of φ (Stan's phi, R's theta; statsmodels' alpha is 1/φ), where learned; its mean is
+        infinite under the default prior, since rows never rule out the Poisson
     coef_, intercept_, mode_, posterior_, prior_scale_, log_evidence_, result_ : as for `PoissonRegression`;
         `posterior_["dispersion"]` draws φ
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,12 +10,14 @@ import scipy.special
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from credo.distributions.categorical import Categorical
 from credo.distributions.likelihoods import Likelihood, OrdinalLogit, OrdinalProbit
 from credo.errors import DataError, ParameterError
 from credo.models.glm.base import PREDICTIVE_POINTS, GlmEstimator, in_chunks
 from credo.models.glm.equations import Design, predictors
 from credo.models.glm.fitting import GlmFit
 from credo.prediction.classes import ClassPredictive
+from credo.prediction.law_draws import LawDraws
 from credo.saving.registry import register
 
 __all__ = ["OrdinalRegression"]
@@ -119,6 +121,12 @@ class OrdinalRegression(ClassifierMixin, GlmEstimator):
         assert classes is not None
         return LINKS[self.link](classes.size)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # Classes without an order, as in scikit-learn's checks, are not on one line.
+        tags.classifier_tags.poor_score = True
+        return tags
+
     def _settle(self, fit: GlmFit) -> None:
         super()._settle(fit)
         del self.intercept_
@@ -147,6 +155,23 @@ class OrdinalRegression(ClassifierMixin, GlmEstimator):
         table, aleatoric = self._integrate(X, offset)
         return ClassPredictive(table, self.classes_, aleatoric, self.result_.inference)
 
+    def coefficient_scale(self, target: str = "y", labels: Sequence[str] = ()) -> str:
+        return f"the log-odds of a higher {target}" if self.link == "logit" else f"the normal score of {target}"
+
+    def law_draws(self, X: Any, offset: Any = None, draws: int | None = None) -> LawDraws:
+        """Probabilities of the levels at the rows of X, at about a thousand points of the posterior, or `draws`."""
+        X = self._rows(X)
+        shift = self._offset(offset, X.shape[0], "law_draws")
+        points, weights = self.posterior_._require("draws").thinned(draws or PREDICTIVE_POINTS)
+        design = self.design_
+
+        def law(rows: np.ndarray) -> Categorical:
+            known = None if shift is None else shift[rows]
+            parts = [each for _, each in _levels(design.rows(X[rows]), points, design, known)]
+            return Categorical(np.concatenate(parts))
+
+        return LawDraws(weights, law, X.shape[0], self.classes_)
+
     def _integrate(self, X: Any, offset: Any) -> tuple[np.ndarray, np.ndarray | None]:
         X = self._rows(X)
         shift = self._offset(offset, X.shape[0], "predict")
@@ -163,10 +188,18 @@ def level_probabilities(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Σ_s w_s p(y | φ, θ_s), (n, levels), and Σ_s w_s H(y | φ, θ_s) in nats, (n,). Cost n · S · k."""
     likelihood: Any = design.likelihood
-    table, entropy = np.zeros((len(phi), likelihood.n_classes)), np.zeros(len(phi))
-    for part, eta, psi in predictors(phi, points, design, offset):
-        levels = [np.full(len(phi), float(level)) for level in range(likelihood.n_classes)]
-        p = np.exp(np.stack([likelihood.log_prob(level, eta, psi) for level in levels], axis=-1))
+    table, entropy = np.zeros((phi.shape[0], likelihood.n_classes)), np.zeros(phi.shape[0])
+    for part, p in _levels(phi, points, design, offset):
         table += np.tensordot(weights[part], p, axes=1)
         entropy += weights[part] @ scipy.special.entr(p).sum(axis=-1)
     return table, entropy
+
+
+def _levels(
+    phi: np.ndarray, points: np.ndarray, design: Design, offset: np.ndarray | None
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Chunks of points, with the probabilities (s, n, levels) at them."""
+    likelihood: Any = design.likelihood
+    for part, eta, psi in predictors(phi, points, design, offset):
+        p = likelihood.probabilities(eta, psi)
+        yield part, p / p.sum(axis=-1, keepdims=True)

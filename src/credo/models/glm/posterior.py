@@ -47,6 +47,11 @@ class GlmPosterior:
     def inference(self) -> str:
         return self.result.inference
 
+    @property
+    def at_mode(self) -> np.ndarray:
+        """(k, P + intercept) levels and coefficients at the mode."""
+        return self.mode
+
     def _require(self, what: str) -> WeightedDraws:
         if self.draws is None:
             raise UnavailableError(
@@ -88,6 +93,13 @@ class GlmPosterior:
             name: np.tensordot(self.draws.weights, value, axes=1)
             for name, value in self.auxiliary(self.draws.points).items()
         }
+
+    def auxiliary_median(self) -> dict[str, np.ndarray]:
+        """Natural name → posterior median, or the value at the mode of a point estimate."""
+        if self.draws is None:
+            return self.auxiliary(self.flat_mode)
+        values = self.auxiliary(self.draws.points)
+        return {name: replace(self.draws, points=value[:, None]).quantile(0.5)[0] for name, value in values.items()}
 
     @property
     def mean(self) -> np.ndarray:
@@ -152,7 +164,10 @@ class GlmPosterior:
         columns = draws.points[:, : self.mode.size].reshape(-1, *self.mode.shape)
         parts = {name: columns[..., i] for i, name in enumerate(names)}
         parts |= {name: value.reshape(len(value), -1) for name, value in self.auxiliary(draws.points).items()}
-        return {name: _marginals(draws, value, mass) for name, value in parts.items()}
+        table = {name: _marginals(draws, value, mass) for name, value in parts.items()}
+        for name in () if self.likelihood is None else self.likelihood.without_mean:
+            table[name] |= {"mean": np.inf, "sd": np.inf}
+        return table
 
     def to_arviz(self, draws: int = N_DRAWS, rng: Any = 0) -> Any:
         """Draws as an ArviZ tree (one chain); needs the extra `arviz`."""

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import scipy.linalg
 
-from credo.diagnostics.mcmc import check_convergence
 from credo.errors import ConvergenceWarning
 from credo.inference.mcmc.driver import sample
 from credo.inference.mcmc.ensemble import ensemble_hmc
 from credo.inference.mcmc.nuts import NUTS
+from credo.inference.mcmc.report import assess
 from credo.inference.result import Result
 from credo.inference.target import Target
 from credo.inference.weighted import WeightedDraws
+from credo.models.glm.bounded import Unbounded
 from credo.models.glm.laplace import DataTerm, GlmMode
 from credo.models.glm.prior import GlmPrior
 
@@ -45,43 +46,43 @@ def sampled_posterior(
     """
     rng = np.random.default_rng(0)
     gauge = prior.gauge(mode.statistics.curvature)
-    lower = mode.precision_lower(prior)
-    z = rng.standard_normal((CHAINS, mode.position.size))
-    starts = mode.position + scipy.linalg.solve_triangular(lower, z.T, lower=True, trans=1).T
+    line, lower = Unbounded(prior), mode.precision_lower(prior)
+    centre = mode.position
+    if line.bounded.any():
+        centre = line.inverse(centre)
+        lower = line.precision_lower(lower @ lower.T, centre)
+    z = rng.standard_normal((CHAINS, centre.size))
+    starts = centre + scipy.linalg.solve_triangular(lower, z.T, lower=True, trans=1).T
 
-    def density(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def density(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        theta = line.theta(u)
         value, gradient = data.gradients(theta)
         prior_value, prior_gradient = prior.log_density(theta, gradient=True)
         pinned = theta @ gauge
-        return value + prior_value - 0.5 * (pinned * theta).sum(axis=1), gradient + prior_gradient - pinned
+        value = value + prior_value - 0.5 * (pinned * theta).sum(axis=1)
+        stretch, more = line.log_slope(u)
+        return value + stretch, (gradient + prior_gradient - pinned) * line.slope(u) + more
 
     began = time.perf_counter()
     run = _nuts if engine == "nuts" else _ensemble
-    positions, divergences = run(density, starts, lower, rng)
-    verdict = check_convergence({label: positions[..., i] for i, label in enumerate(labels)})
-    advice = tuple(verdict.advice)
-    if divergences:
-        total = positions.shape[0] * positions.shape[1]
-        advice = (*advice, f"{divergences} of {total} trajectories diverged: the draws may be biased.")
-    result = Result(
-        "not_certified" if advice else "converged",
-        engine,
-        seconds=(time.perf_counter() - began,),
-        certificate={"rhat": verdict.rhat, "ess_bulk": verdict.ess_bulk, "ess_tail": verdict.ess_tail},
-        advice=advice,
-    )
-    return equally_weighted(positions, rng, verdict.ess_bulk), result
+    positions, statistics = run(density, starts, lower, rng)
+    positions = line.theta(positions)
+    named = Target(None, dict.fromkeys(labels, ()))
+    result, _ = assess(named, positions, statistics, engine, time.perf_counter() - began)
+    return equally_weighted(positions, rng, float(result.certificate["ess_bulk"])), result
 
 
 def _ensemble(
     density: Density, starts: np.ndarray, lower: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, int]:
-    """Positions (chains, draws, K) of trajectories of one length for all chains, and how many diverged."""
+) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
+    """Positions (chains, draws, K) of trajectories of one length for all chains, and which diverged."""
     draws = ensemble_hmc(density, starts, lower, rng, warmup=WARMUP, draws=DRAWS)
-    return draws.positions, draws.divergences
+    return draws.positions, {"divergent": draws.divergent}
 
 
-def _nuts(density: Density, starts: np.ndarray, lower: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+def _nuts(
+    density: Density, starts: np.ndarray, lower: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, Mapping[str, np.ndarray]]:
     """The same by the no-U-turn sampler on u = Lᵀθ, four chains."""
 
     def whitened(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -101,7 +102,7 @@ def _nuts(density: Density, starts: np.ndarray, lower: np.ndarray, rng: np.rando
         draws = sample(target, NUTS(), chains=NUTS_CHAINS, draws=NUTS_DRAWS, warmup=NUTS_WARMUP, rng=rng)
     u = draws.values["u"]
     flat = scipy.linalg.solve_triangular(lower, u.reshape(-1, u.shape[-1]).T, lower=True, trans=1).T
-    return flat.reshape(u.shape), sum(chain.divergences for chain in draws.checkpoint.chains)  # type: ignore[union-attr]
+    return flat.reshape(u.shape), draws.sample_stats
 
 
 def equally_weighted(positions: np.ndarray, rng: np.random.Generator, ess: float) -> WeightedDraws:

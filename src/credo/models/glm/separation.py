@@ -4,7 +4,8 @@ With d ≠ 0 a change of the weights, the likelihood never falls along d, and ri
 
     two classes     s φ·d ≥ 0, s = ±1 (> 0 for some row)
     k classes       the same for one class against the others
-    levels          c_(y−1) ≤ φ·d ≤ c_y, with cut-points that move too
+    levels          φ·d ≤ 0 in the lowest, ≥ 0 in the highest and = 0 in between: the cut-points, whose prior is proper,
+                    stay where they are
     counts          φ·d ≤ 0 where y = 0 and φ·d = 0 where y > 0
 
 A linear programme finds d, or proves that there is none (Albert and Anderson, Biometrika 71, 1984; Konis 2007; for
@@ -64,17 +65,9 @@ def separating_direction(rows: np.ndarray, positive: np.ndarray) -> np.ndarray |
 
 
 def ordered_direction(rows: np.ndarray, codes: np.ndarray, n_levels: int) -> np.ndarray | None:
-    """A direction (d, changes of the cut-points) that moves no row towards another level, or None."""
-    cuts = np.eye(n_levels - 1)
-    below, above = codes < n_levels - 1, codes > 0
-    return _direction(
-        np.vstack(
-            [
-                np.hstack([-rows[below], cuts[codes[below]]]),
-                np.hstack([rows[above], -cuts[codes[above] - 1]]),
-            ]
-        )
-    )
+    """A direction that takes no row further from its level, cut-points fixed, or None."""
+    lowest, highest = codes == 0, codes == n_levels - 1
+    return _direction(np.vstack([-rows[lowest], rows[highest]]), rows[~lowest & ~highest])
 
 
 def _direction(rising: np.ndarray, level: np.ndarray | None = None) -> np.ndarray | None:

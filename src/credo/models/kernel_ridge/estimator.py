@@ -8,13 +8,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from credo.diagnostics.information import LeaveOneOut
 from credo.distributions import noise as noise_models
 from credo.errors import NotIdentifiedError, ParameterError
+from credo.inference.exact.leave_one_out import linear_leave_one_out
 from credo.inference.exact.linear_gaussian import NoisePrior
 from credo.inference.result import Result
 from credo.models.columns import checked_rows, checked_weights
+from credo.models.evidence import Evidence, Outcomes
 from credo.models.kernel_ridge.equations import solve
 from credo.models.kernel_ridge.kernels import kernel_of
+from credo.models.reading import Readable
 from credo.numerics.threads import single_blas_thread
 from credo.prediction.predictive import Predictive
 from credo.saving.registry import register
@@ -27,7 +31,7 @@ SMALL = 500
 
 
 @register
-class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class KernelRidge(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Bayesian kernel ridge: y = b + f(x) + ε, f a Gaussian process with covariance σ² k/α, ε ~ N(0, σ²), b flat.
 
     The mean is kernel ridge regression, f̂(x) = k(x)ᵀ(K + αI)⁻¹ y with an intercept; what that leaves out is here too:
@@ -147,8 +151,30 @@ class KernelRidge(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self.intercept_ = float(intercept[0]) if single else intercept
         self.alpha_ = alpha if alpha is not None else float(1.0 / ratio[0]) if single else 1.0 / ratio
         self.noise_scale_ = scale if scale is not None else float(sigma[0]) if single else sigma
+        self.outcomes_ = Outcomes.of_numbers(targets, counted[kept])
         self.log_evidence_ = belief.belief.log_evidence
         return self
+
+    @property
+    def evidence_(self) -> Evidence:
+        """log p(y | X), relative to a flat intercept and, unless it has a prior, the scale-free noise."""
+        check_is_fitted(self, "belief_")
+        scale, noise_prior = self._noise()
+        improper = {"intercept"} if self.fit_intercept else set()
+        if scale is None and noise_prior.shape == 0.0:
+            improper.add("noise")
+        return Evidence(
+            self.log_evidence_, self.outcomes_, float(np.size(self.dual_coef_) + np.size(self.intercept_)),
+            frozenset(improper), maximised=self.result_.inference == "evidence",
+        )  # fmt: skip
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> LeaveOneOut:
+        """log p(y_i | x_i, the other rows) of the rows of `fit`, in closed form (given the kernel); targets are
+        summed."""
+        check_is_fitted(self, "belief_")
+        X = checked_rows(self, X, dtype=np.float64)
+        belief = self.belief_
+        return LeaveOneOut(linear_leave_one_out(belief.belief, X, y, sample_weight, evaluate=belief.evaluate))
 
     def predict(self, X: Any) -> np.ndarray:
         """Posterior mean, (n,) or (n, targets)."""

@@ -6,6 +6,7 @@
 `robust`, `heteroscedastic`, `by_glm`  other noise, on the rows
 `ard`, `modes`     maxima: of the evidence a column, of the posterior
 `posterior`, `prediction`  what is believed of coefficients when it is not exact; of new rows
+`sparse`, `targets`  sparse tables too wide for moments; targets with missing entries
 `paths`, `penalties`  ridge, lasso and elastic-net paths; λ as a prior and back
 """
 

@@ -13,6 +13,7 @@ from credo.errors import ParameterError
 from credo.inference.draws import Draws
 from credo.models.linear.posterior import LinearDraws, LinearFit, LinearMode
 from credo.models.linear.specification import OWNER, LinearSpecification
+from credo.models.priors import resolve_prior
 
 __all__ = ["fit_by_glm"]
 
@@ -31,7 +32,8 @@ def fit_by_glm(X: np.ndarray, y: np.ndarray, spec: LinearSpecification, single: 
         raise ParameterError(OWNER, "inference", why, "map", "State df and scale, or use inference='auto'.")
     if not single:
         raise ParameterError(OWNER, "inference", "'auto' or 'gibbs' for several targets", spec.inference)
-    if spec.prior is None or getattr(spec.prior, "sd", 1.0) is None or getattr(spec.prior, "scale", 1.0) is None:
+    prior = resolve_prior(OWNER, spec.prior, np.ones(X.shape[1]))
+    if prior.kind == "learned" or getattr(prior.mixture, "learned", False):
         raise ParameterError(
             OWNER, "inference", "'auto' or 'gibbs' where the prior's scale is learned relative to the noise",
             spec.inference, "State the prior, such as cr.Normal(0, 10).",

@@ -1,13 +1,15 @@
 """From what was stated to a posterior: which rung of the ladder a prior, a noise and an inference stand on.
 
     prior \\ noise              Normal                                  Student-t, Laplace, log-linear scale
-    Flat, Normal, conjugate    exact (or one or two integrals)         gibbs
-    Uniform                    exact where the bounds are far, gibbs   -
+    Flat, Normal               exact (or one or two integrals)         gibbs
+    conjugate                  exact                                   -
+    Uniform                    exact where the bounds are far, gibbs   Student-t: laplace or nuts
     Laplace, Student-t,        gibbs                                   gibbs
     elastic net, horseshoe
     ARD                        evidence                                -
 
-"map" is offered where the mode is what users think it is; what cannot be offered is refused with the reason.
+Under Student-t noise "laplace" and "nuts" are there for the asking. "map" is offered where the mode is what users think
+it is; what cannot be offered is refused with the reason. docs/concepts/priors.md has the table, and a test compares.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from credo.distributions.normal import Normal
 from credo.errors import NotIdentifiedError, ParameterError
 from credo.inference.exact.belief import LinearBelief
 from credo.inference.exact.posterior import LinearPosterior
+from credo.inference.exact.sparse import SparseRows
 from credo.inference.exact.spectrum import Whitening
-from credo.inference.exact.statistics import RegressionStatistics
+from credo.inference.exact.statistics import RegressionStatistics, as_factor_of_rows
 from credo.inference.result import Result
 from credo.models.linear.ard import find_relevance
 from credo.models.linear.box import mass_outside, sample_in_box
@@ -34,6 +37,7 @@ from credo.models.linear.heteroscedastic import sample_heteroscedastic
 from credo.models.linear.modes import box_mode, l1_mode, student_t_mode
 from credo.models.linear.posterior import LinearDraws, LinearFit, LinearMode
 from credo.models.linear.robust import sample_robust
+from credo.models.linear.sparse import narrowed, wide_mode
 from credo.models.linear.specification import OWNER, LinearSpecification
 from credo.models.priors import CoefficientPrior, resolve_prior, vector
 from credo.models.scale_mixtures import Box, NormalMixture, ScaleMixture
@@ -46,18 +50,27 @@ NEGLIGIBLE = 1e-12
 
 
 def fit_statistics(
-    statistics: RegressionStatistics, spec: LinearSpecification, single: bool, advice: tuple[str, ...] = ()
+    statistics: RegressionStatistics | SparseRows, spec: LinearSpecification, single: bool, advice: tuple[str, ...] = ()
 ) -> LinearFit:
     """The posterior under Normal noise, from statistics alone."""
     statistics, prior, column = prepare(statistics, spec)
+    if prior.kind == "ard" and not (spec.noise_known or spec.noise_prior.is_conjugate):
+        raise ParameterError(
+            OWNER, "noise.scale_prior", "None, Flat or an inverse gamma of the variance under ARD, whose evidence has "
+            "no closed form with others", spec.noise,
+        )  # fmt: skip
     if spec.inference in ("laplace", "nuts"):
         raise ParameterError(
-            OWNER, "inference", "'auto', 'exact', 'evidence', 'gibbs' or 'map' under Normal noise, where "
+            OWNER, "inference", "'auto' under Normal noise, where "
             f"{'Gibbs sampling' if prior.kind in ('mixture', 'box') else 'algebra'} is exact and faster",
             spec.inference,
         )  # fmt: skip
+    if isinstance(statistics, SparseRows):
+        statistics = narrowed(statistics, prior, spec)
     if spec.inference == "map":
         return _mode(statistics, prior, column, spec, single, advice)
+    if isinstance(statistics, SparseRows):
+        wide_mode(statistics, prior, spec)
     if prior.kind == "ard":
         return _relevance(statistics, prior, spec, single, advice)
     if prior.kind == "mixture" or spec.inference == "gibbs":
@@ -82,12 +95,12 @@ def _exact(
     result = Result("exact" if rung == "exact" else "converged", rung, certificate=certificate or {}, advice=advice)
     scale = None
     if belief.node_name.startswith("prior"):
-        scale = np.sqrt((belief.weights * belief.nodes * belief.noise_variance).sum(axis=0))
+        scale = (belief.weights * np.sqrt(belief.nodes) * belief.mean_noise_sd()).sum(axis=0)
     return LinearFit(LinearPosterior(belief, result, spec.names, single), scale)
 
 
 def _flat_if_far(
-    statistics: RegressionStatistics, prior: CoefficientPrior, column: bool, spec: LinearSpecification
+    statistics: RegressionStatistics | SparseRows, prior: CoefficientPrior, column: bool, spec: LinearSpecification
 ) -> tuple[LinearBelief, float] | None:
     """The flat posterior and what of it lies beyond the bounds, where that is negligible."""
     assert isinstance(prior.mixture, Box)
@@ -104,13 +117,15 @@ def _flat_if_far(
     return (belief, outside) if outside < NEGLIGIBLE else None
 
 
-def _problem(statistics: RegressionStatistics, column: bool, spec: LinearSpecification) -> LinearProblem:
+def _problem(statistics: RegressionStatistics | SparseRows, column: bool, spec: LinearSpecification) -> LinearProblem:
+    if isinstance(statistics, SparseRows):
+        statistics = as_factor_of_rows(statistics)
     varying = column_scale(statistics, True) > 0.0
     return problem_of(statistics, spec.fit_intercept, spec.intercept_prior if column else None, varying)
 
 
 def _drawn(
-    statistics: RegressionStatistics,
+    statistics: RegressionStatistics | SparseRows,
     prior: CoefficientPrior,
     column: bool,
     spec: LinearSpecification,
@@ -119,7 +134,7 @@ def _drawn(
 ) -> LinearFit:
     if spec.inference not in ("auto", "gibbs"):
         raise ParameterError(
-            OWNER, "inference", f"'auto', 'gibbs' or 'map' under a {type(spec.prior).__name__} prior, whose posterior "
+            OWNER, "inference", f"'auto' or 'gibbs' under {type(spec.prior).__name__}, whose posterior "
             "has no closed form", spec.inference,
         )  # fmt: skip
     problem, rng = _problem(statistics, column, spec), as_generator(spec.seed)
@@ -166,7 +181,7 @@ def _from_draws(draws: Any, spec: LinearSpecification, single: bool, advice: tup
 
 
 def _mode(
-    statistics: RegressionStatistics,
+    statistics: RegressionStatistics | SparseRows,
     prior: CoefficientPrior,
     column: bool,
     spec: LinearSpecification,
@@ -174,7 +189,10 @@ def _mode(
     advice: tuple[str, ...],
 ) -> LinearFit:
     _require_mode(prior, spec)
-    if prior.mixture is None:
+    wide = wide_mode(statistics, prior, spec) if isinstance(statistics, SparseRows) else None
+    if wide is not None:
+        coef, level, result = wide[0], wide[1], replace(wide[2], advice=(*advice, *wide[2].advice))
+    elif prior.mixture is None:
         belief, _ = solve(statistics, prior, column, spec)
         posterior = LinearPosterior(belief, Result("exact", "exact"), spec.names, False)
         coef, level, result = posterior.mean, posterior.intercept.mean, Result("exact", "map", advice=advice)
@@ -212,7 +230,7 @@ def _require_mode(prior: CoefficientPrior, spec: LinearSpecification) -> None:
 
 
 def _relevance(
-    statistics: RegressionStatistics,
+    statistics: RegressionStatistics | SparseRows,
     prior: CoefficientPrior,
     spec: LinearSpecification,
     single: bool,
@@ -223,8 +241,6 @@ def _relevance(
     if statistics.n_targets > 1:
         raise ParameterError(OWNER, "prior", "other than ARD() for several targets: fit one model a target", spec.prior)
     noise = None if spec.noise_known else spec.noise_prior
-    if noise is not None and not noise.is_conjugate:
-        raise ParameterError(OWNER, "noise.scale_prior", "None, Flat or an inverse gamma under ARD", spec.noise)
     problem = _problem(statistics, False, spec)
     if problem.nu <= 0.0 and noise is not None:
         raise NotIdentifiedError("The noise scale cannot be learned from n_samples=1 with a flat intercept.", value=1)
@@ -249,19 +265,21 @@ def _relevance(
 
 def fit_rows(X: np.ndarray, y: np.ndarray, spec: LinearSpecification, single: bool) -> LinearFit:
     """The posterior under noise that needs the rows (n, P) and y (n, T): Student-t, Laplace, or of log-linear scale."""
-    changing = isinstance(spec.noise, noise_models.Normal)
-    kind = "a log-linear scale" if changing else f"cr.noise.{type(spec.noise).__name__}"
-    if spec.inference in ("laplace", "nuts", "map") and not changing:
-        return fit_by_glm(X, y, spec, single)
-    if spec.inference not in ("auto", "gibbs"):
-        offered = "'auto' or 'gibbs'" if changing else "'auto', 'gibbs', 'laplace', 'nuts' or 'map'"
-        raise ParameterError(OWNER, "inference", f"{offered} under {kind}", spec.inference)
     deviation = X.std(axis=0) if spec.fit_intercept else np.sqrt(np.square(X).mean(axis=0))
     prior = resolve_prior(OWNER, spec.prior, deviation)
-    if prior.kind in ("conjugate", "ard", "box") or prior.whitening.scale.ndim != 1:
-        offered = "None, Flat, Normal, Laplace, StudentT, ElasticNet or Horseshoe"
-        raise ParameterError(OWNER, "prior", f"{offered} under {kind}", spec.prior)
+    changing = isinstance(spec.noise, noise_models.Normal)
+    kind = "a log-linear scale" if changing else f"cr.noise.{type(spec.noise).__name__}"
+    _require_sampled_prior(prior, spec, kind)
+    asked = spec.inference in ("laplace", "nuts", "map") and not changing
+    if asked or (prior.kind == "box" and spec.inference == "auto"):
+        return fit_by_glm(X, y, spec, single)
+    if spec.inference not in ("auto", "gibbs") or prior.kind == "box":
+        offered = "'auto' or 'nuts'" if prior.kind == "box" else "'auto' or 'gibbs'"
+        why = f"{offered} under {kind}, where the posterior has no closed form"
+        raise ParameterError(OWNER, "inference", why, spec.inference)
     _require_spread(X, y, prior, spec)
+    if prior.whitening.scale.ndim == 2:
+        return _in_whitened_columns(X, y, prior.whitening, spec, single)
     centre = X.mean(axis=0) if spec.fit_intercept else np.zeros(X.shape[1])
     weight = float(len(X)) if spec.fit_intercept else None
     nu = float(len(X) - spec.fit_intercept)
@@ -277,6 +295,40 @@ def fit_rows(X: np.ndarray, y: np.ndarray, spec: LinearSpecification, single: bo
     else:
         draws = sample_robust(X, y, mixture, spec.latent_noise, spec.fit_intercept, spec.intercept_prior, rng, OWNER)
     return _from_draws(draws, spec, single, ())
+
+
+def _require_sampled_prior(prior: CoefficientPrior, spec: LinearSpecification, kind: str) -> None:
+    """Refuse priors that go with Normal noise of one scale alone."""
+    changing = isinstance(spec.noise, noise_models.Normal)
+    joint = prior.whitening.scale.ndim == 2
+    if prior.kind == "conjugate":
+        why = "NormalInverseGamma is conjugate to Normal noise of one scale alone"
+    elif prior.kind == "ard":
+        why = "the evidence that ARD needs is known under Normal noise of one scale alone"
+    elif prior.kind == "box" and not isinstance(spec.noise, noise_models.StudentT):
+        why = "a Uniform prior is sampled under Normal noise of one scale, or under cr.noise.StudentT"
+    elif joint and changing:
+        why = "the scale has the same columns, which a MultivariateNormal prior would mix"
+    else:
+        return
+    offered = (
+        f"None, Flat, Normal, {'' if changing else 'MultivariateNormal, '}Laplace, StudentT, ElasticNet or Horseshoe"
+    )
+    raise ParameterError(OWNER, "prior", f"{offered} under {kind}: {why}", spec.prior)
+
+
+def _in_whitened_columns(
+    X: np.ndarray, y: np.ndarray, whitening: Whitening, spec: LinearSpecification, single: bool
+) -> LinearFit:
+    """Coefficients that are dependent a priori, w = offset + scale u, by way of u ~ N(0, I) on the columns X scale."""
+    inner = replace(spec, prior=Normal(0.0, 1.0))
+    fit = fit_rows(X @ whitening.scale, y - (X @ whitening.offset)[:, None], inner, single)
+    assert isinstance(fit.posterior, LinearDraws)
+    chains = fit.posterior.chains
+    coef = whitening.offset + chains.values["coef"] @ whitening.scale.T
+    return replace(
+        fit, posterior=replace(fit.posterior, chains=replace(chains, values={**chains.values, "coef": coef}))
+    )
 
 
 def _require_spread(X: np.ndarray, y: np.ndarray, prior: CoefficientPrior, spec: LinearSpecification) -> None:

@@ -26,6 +26,7 @@ from credo.inference.exact.linear_gaussian import (
 )
 from credo.inference.exact.noise_prior import NoisePrior
 from credo.inference.exact.scale_priors import flat_with_scale_prior, learned_with_scale_prior
+from credo.inference.exact.sparse import SparseRows
 from credo.inference.exact.spectrum import Whitening, centred_rows, plain_rows
 from credo.inference.exact.statistics import RegressionStatistics
 from credo.models.linear.specification import OWNER, LinearSpecification
@@ -36,13 +37,15 @@ __all__ = ["column_scale", "likelihood_of", "prepare", "solve"]
 
 
 def prepare(
-    statistics: RegressionStatistics, spec: LinearSpecification
-) -> tuple[RegressionStatistics, CoefficientPrior, bool]:
+    statistics: RegressionStatistics | SparseRows, spec: LinearSpecification
+) -> tuple[RegressionStatistics | SparseRows, CoefficientPrior, bool]:
     """Statistics in units of a known noise scale, with an intercept prior among them where it can be; the prior; and
     whether the intercept has to be a column instead."""
     if spec.noise_scale is not None:
         statistics = statistics.divided(spec.noise_scale)
-    prior = resolve_prior(OWNER, spec.prior, column_scale(statistics, spec.fit_intercept))
+    # Rows that know their noise weigh 1/σ_i²: of the whole, the scale is that of the mean precision.
+    noise_scale = float(np.sqrt(statistics.count / statistics.weight)) if spec.noise_known else 1.0
+    prior = resolve_prior(OWNER, spec.prior, column_scale(statistics, spec.fit_intercept), noise_scale)
     if prior.kind == "conjugate" and spec.noise_known:
         raise ParameterError(OWNER, "prior", "Normal or MultivariateNormal when the noise is known", spec.prior)
     if prior.kind == "conjugate" and spec.noise_prior != NoisePrior():
@@ -69,7 +72,7 @@ def is_relative(prior: CoefficientPrior) -> bool:
 
 
 def solve(
-    statistics: RegressionStatistics, prior: CoefficientPrior, column: bool, spec: LinearSpecification
+    statistics: RegressionStatistics | SparseRows, prior: CoefficientPrior, column: bool, spec: LinearSpecification
 ) -> tuple[LinearBelief, str]:
     """The belief and the name of the rung: "exact", "collapsed" or "evidence"; for what `prepare` gave."""
     likelihood = likelihood_of(statistics, prior, spec, column)
@@ -78,7 +81,7 @@ def solve(
     if noise is not None and not noise.is_conjugate and prior.kind in ("flat", "learned"):
         if spec.maximise:
             raise ParameterError(
-                OWNER, "inference", "'exact' with a prior of the noise scale that is not conjugate", "evidence"
+                OWNER, "inference", "'auto' with a prior of the noise scale that is not conjugate", "evidence"
             )
         if prior.kind == "flat":
             return flat_with_scale_prior(likelihood, noise, list(spec.names)), quadrature
@@ -92,11 +95,15 @@ def solve(
     return fixed_prior(likelihood, noise), "exact"
 
 
-def with_intercept_prior(statistics: RegressionStatistics, mean: float, sd: float) -> RegressionStatistics:
+def with_intercept_prior(
+    statistics: RegressionStatistics | SparseRows, mean: float, sd: float
+) -> RegressionStatistics | SparseRows:
     """A Normal prior on the intercept is one more row: x = 0, y = mean, with noise sd `sd` (in noise units).
 
     The flat-intercept algebra then needs no second case. Merged in factor form, since 0 may be far from the data.
     """
+    if isinstance(statistics, SparseRows):
+        return statistics.with_pseudo_row(mean, sd)
     targets = np.full(statistics.n_targets, mean)
     row = RegressionStatistics(
         n_rows=0,
@@ -111,7 +118,7 @@ def with_intercept_prior(statistics: RegressionStatistics, mean: float, sd: floa
     return statistics.merge(row)
 
 
-def column_scale(statistics: RegressionStatistics, fit_intercept: bool) -> np.ndarray:
+def column_scale(statistics: RegressionStatistics | SparseRows, fit_intercept: bool) -> np.ndarray:
     """(P,) standard deviation of each column, about zero without an intercept; 0 where it is rounding."""
     p = statistics.n_columns
     square = statistics.spread[:p] / statistics.weight
@@ -122,7 +129,7 @@ def column_scale(statistics: RegressionStatistics, fit_intercept: bool) -> np.nd
 
 
 def likelihood_of(
-    statistics: RegressionStatistics, prior: CoefficientPrior, spec: LinearSpecification, column: bool
+    statistics: RegressionStatistics | SparseRows, prior: CoefficientPrior, spec: LinearSpecification, column: bool
 ) -> Likelihood:
     p, t = statistics.n_columns, statistics.n_targets
     flat_intercept = spec.fit_intercept and not column

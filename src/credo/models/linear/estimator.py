@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import functools
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -10,16 +13,30 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.blocks.array import ArraySource
 from credo.blocks.source import Source
+from credo.diagnostics.information import LeaveOneOut
 from credo.distributions.noise import LogLinear
+from credo.distributions.normal_inverse_gamma import NormalInverseGamma
 from credo.errors import DataError, DataWarning, NotIdentifiedError, ParameterError, UnavailableError, warn
+from credo.inference.exact.leave_one_out import linear_leave_one_out
 from credo.inference.exact.posterior import LinearPosterior
+from credo.inference.exact.sparse import SparseRows, is_sparse
 from credo.inference.exact.statistics import RegressionStatistics, combine, summarise
 from credo.models.columns import checked_rows, checked_weights, column_names, note_columns
+from credo.models.evidence import Evidence, Outcomes
 from credo.models.linear.dispatch import LinearFit, fit_rows, fit_statistics
 from credo.models.linear.equations import column_scale
 from credo.models.linear.posterior import LinearMode
-from credo.models.linear.prediction import predictive
+from credo.models.linear.prediction import law_draws, predictive
 from credo.models.linear.specification import LinearSpecification, needs_rows, noise_of, rows_noise, specify
+from credo.models.linear.targets import (
+    SeparatePosterior,
+    SeparateTargets,
+    combine_targets,
+    summarise_targets,
+    without_missing,
+)
+from credo.models.reading import Readable, rows_of
+from credo.prediction.law_draws import LawDraws
 from credo.prediction.predictive import Predictive
 from credo.saving.registry import register
 
@@ -27,7 +44,7 @@ __all__ = ["LinearRegression"]
 
 
 @register
-class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class LinearRegression(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Bayesian linear regression, y = b + xᵀw + ε: the prior is the regulariser, the noise is the loss.
 
     The default believes nothing about units: coefficients on standardised columns are N(0, σ² r), σ² has the scale-free
@@ -57,11 +74,15 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     coef_ : (P,) or (targets, P), posterior mean
     intercept_ : float or (targets,)
     noise_scale_ : scale of the noise: the known one, or 1/√E[1/σ²]; None where log-linear or left open by a mode
-    prior_scale_ : prior sd of a coefficient on its (standardised, for the default) column, where it is learned; of
-        every coefficient for ARD; the shared scale of a Laplace, Student-t or horseshoe prior
-    posterior_ : `LinearPosterior`, `LinearDraws` or `LinearMode`; `posterior_.intercept` for the intercept
+    prior_scale_ : where the prior's scale is learned, its posterior mean E[s | y] in the units of the coefficients (on
+        standardised columns for the default and `Horseshoe()`), the same on every rung: s is the sd of a Normal, the
+        `scale` of a Laplace or Student-t, τ of a horseshoe; at "evidence" the s plugged in, for ARD one a coefficient.
+        Under a log-linear noise s is relative to the noise at the mean row. Infinite at one row beside the intercept
+    posterior_ : `LinearPosterior`, `LinearDraws` or `LinearMode` (`SeparatePosterior` of targets with missing entries);
+        `posterior_.intercept` for the intercept
     log_evidence_ : log p(y | X); for the default, relative to the improper priors 1/σ² and flat intercept that all
         such models share, so that differences between models of one y are meaningful
+    evidence_ : that with what it takes to compare it
     result_ : `Result`; statistics_ : what `partial_fit` adds to; n_features_in_, feature_names_in_
 
     Raises
@@ -70,7 +91,9 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Cost n P² + P³, or n² P when rows are fewer than columns; blocks of rows run in parallel and in bounded memory. A
+    Cost n P² + P³, or n² P when rows are fewer than columns; blocks of rows run in parallel and in bounded memory. X
+    may be sparse and is never made dense: up to 4,096 rows or columns everything Gaussian is exact; beyond both, the
+    mode (`inference="map"` with a stated Normal prior and noise) by conjugate gradients, its error the certificate. A
     `Source` of blocks may stand for X (its blocks then carry y). `sample_weight` counts rows; precision goes through
     `noise`. Gibbs sampling reads the rows once and costs P³ (or n² P) a sweep; under robust noise it needs the rows,
     n P² a sweep.
@@ -112,11 +135,17 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to X (n, P) and y (n,) or (n, targets), or to a `Source` of blocks that carry y."""
+        """Fit to X (n, P), dense or sparse, and y (n,) or (n, targets), or to a `Source` of blocks that carry y.
+
+        Of several targets NaN entries are missing: such a row is left out for that target alone, as `result_` says.
+        """
         if needs_rows(self.noise):
             return self._fit_rows(X, y, sample_weight)
         statistics, single = self._summarise(X, y, sample_weight, reset=True)
-        return self.fit_statistics(statistics, single)
+        self.fit_statistics(statistics, single)
+        if rows_noise(self.noise) is not None:  # whose statistics weigh rows by their precision
+            self.outcomes_ = Outcomes.of_numbers(y, sample_weight)
+        return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what has been fitted: the result equals one fit to all the rows, up to rounding.
@@ -131,22 +160,23 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
             return self._gather(statistics, single)
         if statistics.n_targets != self.statistics_.n_targets:
             raise DataError(f"y has {statistics.n_targets} targets, but the model has {self.statistics_.n_targets}.")
-        return self._gather(combine(self.statistics_, statistics), single)
+        return self._gather(combine_targets(self.statistics_, statistics), single)
 
-    def fit_statistics(self, statistics: RegressionStatistics, single_target: bool = True) -> Self:
+    def fit_statistics(self, statistics: Any, single_target: bool = True) -> Self:
         """Finish from statistics gathered elsewhere (`inference.exact.RegressionStatistics`): what `fit` does after its
         one pass. Normal noise only; the columns are those of an earlier fit, or x0, x1, ..."""
         if not hasattr(self, "n_features_in_"):
             self.n_features_in_ = statistics.n_columns
         spec = specify(self, column_names(self))
-        fit = fit_statistics(statistics, spec, single_target, self._advice(statistics, spec))
+        if isinstance(statistics, SeparateTargets):
+            fit = self._fit_separately(statistics, spec)
+        else:
+            fit = fit_statistics(statistics, spec, single_target, self._advice(statistics, spec))
         self.statistics_ = statistics
+        self.outcomes_ = Outcomes.of_statistics(statistics)  # type: ignore[arg-type]
         return self._settle_fit(fit, spec, single_target)
 
-    # -- how: what selection and partial_fit share -----------------------------------------------------------------
-
-    def _settle(self, statistics: RegressionStatistics, single: bool) -> Self:
-        return self.fit_statistics(statistics, single)
+    # -- how -----------------------------------------------------------------------------------------------------
 
     def _gather(self, statistics: RegressionStatistics, single: bool) -> Self:
         try:
@@ -156,14 +186,23 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
             warn(f"LinearRegression.partial_fit: {error} The rows are kept.", DataWarning)
             return self
 
+    def _fit_separately(self, statistics: SeparateTargets, spec: LinearSpecification) -> LinearFit:
+        """Targets that were not all seen in the same rows, one after the other."""
+        advice, seen = statistics.advice(), statistics.seen
+        fits = [fit_statistics(part, spec, True, (*advice, *self._advice(part, spec))) for part in seen]
+        scales = [fit.prior_scale for fit in fits if fit.prior_scale is not None]
+        posterior: Any = SeparatePosterior(tuple(fit.posterior for fit in fits), spec.names)
+        return LinearFit(posterior, np.concatenate(scales) if scales else None)
+
     def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[np.ndarray, np.ndarray]:
+        y, missing = without_missing(y)
         checked: Any = validate_data(
             self, X, y, reset=reset, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
-            ensure_all_finite=False,
+            ensure_all_finite=False, accept_sparse="csr",
         )  # fmt: skip
-        return checked
+        return checked if missing is None else (checked[0], np.where(missing, np.nan, checked[1]))
 
-    def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[RegressionStatistics, bool]:
+    def _summarise(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, bool]:
         scale = rows_noise(self.noise)
         if isinstance(X, Source):
             if scale is not None:
@@ -181,12 +220,19 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
             raise ParameterError(
                 "LinearRegression", "noise.scale", f"of shape {(X.shape[0],)}, one per row", scale.shape
             )
+        if y.ndim == 2 and np.isnan(y).any():
+            return summarise_targets(X, y, sample_weight, scale), False
         return summarise(ArraySource(X, y, sample_weight), scale), y.ndim == 1
 
     def _fit_rows(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Fit under noise that needs the rows; weights must be whole, since each counts rows."""
         if isinstance(X, Source):
             raise ParameterError("LinearRegression", "noise", "Normal for a source of blocks", self.noise)
+        if is_sparse(X):
+            raise ParameterError(
+                "LinearRegression", "noise", "cr.noise.Normal for sparse X: others need dense rows", self.noise,
+                "Use X.toarray() if it fits in memory.",
+            )  # fmt: skip
         X, y = self._validated(X, y, reset=True)
         weights = checked_weights("LinearRegression", sample_weight, X)
         summarise(ArraySource(X, y, weights))  # refuses what is not finite, by row and column
@@ -199,24 +245,28 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
             X, y = (np.repeat(rows, weights.astype(int), axis=0) for rows in (X, y))
         spec, single = specify(self, column_names(self)), y.ndim == 1
         X, y = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        self.outcomes_ = Outcomes.of_numbers(y)
         return self._settle_fit(fit_rows(X, y, spec, single), spec, single)
 
     def _settle_fit(self, fit: LinearFit, spec: LinearSpecification, single: bool) -> Self:
         posterior = fit.posterior
         self.posterior_ = posterior
         self.coef_ = posterior.mean
-        level = posterior.level if isinstance(posterior, LinearMode) else posterior.intercept.mean
+        level = posterior.level if isinstance(posterior, LinearMode | SeparatePosterior) else posterior.intercept.mean
         self.intercept_ = float(level) if np.ndim(level) == 0 else level
         if not spec.fit_intercept:
             self.intercept_ = 0.0 if single else np.zeros(len(self.coef_))
-        self.noise_scale_ = self._noise_scale()
+        self.noise_scale_ = self._noise_scale(posterior)
         if fit.prior_scale is not None:
             self.prior_scale_ = fit.prior_scale if not single else fit.prior_scale[0]
         self.result_ = posterior.result
         return self
 
-    def _noise_scale(self) -> Any:
-        known, posterior = noise_of(self.noise).scale, self.posterior_
+    def _noise_scale(self, posterior: Any) -> Any:
+        known = noise_of(self.noise).scale
+        if isinstance(posterior, SeparatePosterior) and known is None:
+            scales = [self._noise_scale(part) for part in posterior.parts]
+            return None if None in scales else np.array(scales)
         if known is not None or isinstance(posterior, LinearMode):
             return None if isinstance(known, LogLinear) else known
         if isinstance(posterior, LinearPosterior):
@@ -228,7 +278,7 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         scale = 1.0 / np.sqrt(precision)
         return float(scale) if np.ndim(scale) == 0 else scale
 
-    def _advice(self, statistics: RegressionStatistics, spec: LinearSpecification) -> tuple[str, ...]:
+    def _advice(self, statistics: RegressionStatistics | SparseRows, spec: LinearSpecification) -> tuple[str, ...]:
         constant = np.flatnonzero(column_scale(statistics, True) == 0.0)
         advice = []
         if constant.size and spec.fit_intercept:
@@ -244,24 +294,92 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
             )
         return tuple(advice)
 
-    # -- prediction ----------------------------------------------------------------------------------------------
+    # -- evidence ------------------------------------------------------------------------------------------------
 
     @property
     def log_evidence_(self) -> float:
         """log p(y | X), summed over targets; `UnavailableError` under a flat prior, whose evidence has no scale."""
         check_is_fitted(self, "coef_")
-        belief = getattr(self.posterior_, "belief", None)
-        if belief is None:
+        parts: Any = getattr(self.posterior_, "parts", (self.posterior_,))
+        if not all(isinstance(part, LinearPosterior) for part in parts):
             raise UnavailableError(
                 f"The evidence is not computed by inference={self.result_.inference!r}.",
                 remedy="Compare such models by cross-validated log score, or state a Normal prior and Normal noise.",
             )
-        if belief.log_evidence is None:
+        values = [part.belief.log_evidence for part in parts]
+        if None in values:
             raise UnavailableError(
                 "A flat prior on the coefficients is improper, so the evidence is not defined.",
                 remedy="Compare such models by cross-validated log score, or state a proper prior.",
             )
-        return belief.log_evidence
+        return float(sum(values))
+
+    @property
+    def evidence_(self) -> Evidence:
+        """log p(y | X), the outcomes it is of, and what is improper: a flat intercept, a scale-free noise."""
+        check_is_fitted(self, "coef_")
+        missing, value = "", None
+        try:
+            value = self.log_evidence_
+        except UnavailableError as error:
+            missing = str(error).partition(". ")[0]
+        spec = specify(self, column_names(self))
+        improper = {"intercept"} if spec.fit_intercept and spec.intercept_prior is None else set()
+        free = spec.noise_prior.is_conjugate and spec.noise_prior.scale == 0.0
+        if not spec.noise_known and free and not isinstance(self.prior, NormalInverseGamma):
+            improper.add("noise" if spec.noise_prior.shape == 0.0 else "noise, flat in its scale")
+        size = float(np.size(self.coef_) + np.size(self.intercept_))
+        maximised = self.result_.inference == "evidence"
+        return Evidence(value, self.outcomes_, size, frozenset(improper), maximised=maximised, missing=missing)
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def law_draws(self, X: Any, noise_scale: Any = None, draws: int | None = None) -> LawDraws:
+        """Laws of y at the rows of X, at `draws` of the posterior (by default 4,000; 2,000 where it was sampled); one
+        target.
+
+        noise_scale : as for `predict_distribution`.
+        """
+        X = self._rows(X)
+        return law_draws(self.posterior_, X, noise_of(self.noise), noise_scale, draws)
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> LeaveOneOut:
+        """log p(y_i | x_i, the other rows) of the rows of `fit`, targets summed: algebra where the posterior is exact
+        (given the units of the default prior, which stay those of all rows), else PSIS.
+
+        Raises
+        ------
+        UnavailableError, NumericalError : the posterior is a point; a row has leverage 1.
+        """
+        X = self._rows(X)
+        if not isinstance(self.posterior_, LinearPosterior):
+            return super().leave_one_out(X, y, sample_weight, **options)
+        known = noise_of(self.noise).scale
+        variance = None if known is None else np.square(np.asarray(known, dtype=np.float64))
+        return LeaveOneOut(linear_leave_one_out(self.posterior_.belief, X, y, sample_weight, variance))
+
+    def held_out(self, X: Any, y: np.ndarray, sample_weight: Any, splits: Any) -> Iterator[tuple[np.ndarray, Any]]:
+        """(rows scored, their `Predictive` from a fit to the other side) for each of `splits`.
+
+        Under Normal noise each fit is finished from the merged statistics of the other blocks, so that each row is read
+        once however many rounds there are. (Nothing is subtracted from a total, which would cancel digits.)
+        """
+        if needs_rows(self.noise):
+            yield from super().held_out(X, y, sample_weight, splits)
+            return
+        X, single, scale = X.tocsr() if is_sparse(X) else np.asarray(X), np.ndim(y) == 1, rows_noise(self.noise)
+        blocks = [np.flatnonzero(splits.blocks == b) for b in range(int(splits.blocks.max()) + 1)]
+        statistics = [
+            summarise(ArraySource(X[rows], y[rows], rows_of(sample_weight, rows)), rows_of(scale, rows))
+            for rows in blocks
+        ]
+        for taught_by, scored in splits.rounds:
+            fitted = copy.copy(self)
+            fitted.fit_statistics(functools.reduce(combine, [statistics[b] for b in taught_by]), single)
+            rows = blocks[scored]
+            yield rows, fitted.predict_distribution(X[rows], rows_of(scale, rows))
+
+    # -- prediction ----------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> np.ndarray:
         """Posterior predictive mean, (n,) or (n, targets)."""
@@ -279,9 +397,10 @@ class LinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "coef_")  # statistics alone, of rows too few for a posterior, are no fit
-        return checked_rows(self, X, dtype=np.float64)
+        return checked_rows(self, X, dtype=np.float64, accept_sparse="csr")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not needs_rows(self.noise)
         tags.target_tags.multi_output = True
         return tags

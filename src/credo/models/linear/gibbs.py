@@ -22,7 +22,7 @@ from credo.inference.draws import Draws
 from credo.inference.exact.noise_prior import NoisePrior
 from credo.inference.exact.spectrum import FactorRows, centred_rows, plain_rows
 from credo.inference.exact.statistics import RegressionStatistics
-from credo.inference.gaussian_conditional import GaussianConditional
+from credo.inference.gaussian_conditional import GaussianConditionals
 from credo.inference.gibbs_chains import CHAINS, run_chains
 from credo.inference.slice_update import slice_update
 from credo.models.scale_mixtures import ScaleMixture
@@ -103,12 +103,10 @@ def sample_posterior(
     def step(state: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         variance = state["noise_variance"]
         relative = with_lead(state["variances"] / (1.0 if mixture.relative else variance[:, None]), problem, variance)
-        parts = [GaussianConditional.of(problem.x, gram, y[b], relative[b]) for b in range(batch)]
+        part = GaussianConditionals.of(problem.x, gram, y, relative)
         if noise is not None and mixture.relative:
-            quadratic = np.array([part.quadratic for part in parts]) + floor
-            variance = draw_noise_variance(quadratic, problem.nu, noise, variance, rng)
-        change = np.array([part.perturbation(rng) for part in parts])
-        d = np.array([part.centre for part in parts]) + np.sqrt(variance)[:, None] * change
+            variance = draw_noise_variance(part.quadratic + floor, problem.nu, noise, variance, rng)
+        d = part.centre + np.sqrt(variance)[:, None] * part.perturbation(rng)
         if mixture.has_corner:
             d = slide(d, y, problem, mixture, state["inner"], axes, np.sqrt(variance), rng)
         if noise is not None and not mixture.relative:
@@ -134,7 +132,7 @@ def sample_posterior(
             kept["intercept"] = state["intercept"]
         if noise is not None:
             kept["noise_scale"] = np.sqrt(state["noise_variance"])
-        scale = mixture.learned_scale(state["inner"])
+        scale = mixture.learned_scale(state["inner"], np.sqrt(state["noise_variance"]))
         return kept if scale is None else {**kept, "prior_scale": scale}
 
     return split_targets(run_chains(step, state, lambda s: by_chain(collect(s)), rng, owner=owner), problem.n_targets)

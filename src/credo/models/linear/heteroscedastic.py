@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from credo.inference.draws import Draws
-from credo.inference.gaussian_conditional import draw_weighted
+from credo.inference.gaussian_conditional import WeightedRows
 from credo.inference.gibbs_chains import CHAINS, run_chains
 from credo.models.linear.gibbs import by_chain, split_targets
 from credo.models.scale_mixtures import ScaleMixture
@@ -32,6 +32,7 @@ class LogScale:
         self.Z, self.mean, self.precision = Z, mean, precision
         self.curvature = 2.0 * Z.T @ Z + np.diag(precision)
         self.factor = scipy.linalg.cholesky(self.curvature, lower=True)
+        self.inverse = scipy.linalg.solve_triangular(self.factor, np.eye(len(precision)), lower=True)
 
     def log_density(self, gamma: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """log p(γ | residuals²) (B,) and its gradient (B, D), for γ (B, D), squares (B, n)."""
@@ -47,7 +48,7 @@ class LogScale:
         value, gradient = self.log_density(gamma, square)
         centre = gamma + self._solve(gradient)
         noise = rng.standard_normal(gamma.shape)
-        proposal = centre + scipy.linalg.solve_triangular(self.factor, noise.T, lower=True, trans=1).T
+        proposal = centre + noise @ self.inverse
         new_value, new_gradient = self.log_density(proposal, square)
         with np.errstate(over="ignore", invalid="ignore"):
             back = (gamma - proposal - self._solve(np.nan_to_num(new_gradient))) @ self.factor
@@ -61,11 +62,10 @@ class LogScale:
         gamma[:, 0] = 0.5 * np.log(np.maximum(square.mean(axis=1), np.finfo(float).tiny))
         for _ in range(STARTING_STEPS):
             gamma = gamma + 0.5 * self._solve(self.log_density(gamma, square)[1])
-        away = scipy.linalg.solve_triangular(self.factor, rng.standard_normal(gamma.shape).T, lower=True, trans=1).T
-        return gamma + 2.0 * away
+        return gamma + 2.0 * rng.standard_normal(gamma.shape) @ self.inverse
 
     def _solve(self, gradient: np.ndarray) -> np.ndarray:
-        return scipy.linalg.cho_solve((self.factor, True), gradient.T).T
+        return gradient @ self.inverse.T @ self.inverse
 
 
 def sample_heteroscedastic(
@@ -96,16 +96,14 @@ def sample_heteroscedastic(
     outcomes = np.tile((y - (rows @ mixture.mean)[:, None]).T, (CHAINS, 1))
     batch = len(outcomes)
     intercept = None if not fit_intercept else (0.0, 0.0) if lead is None else (lead[0], 1.0 / lead[1] ** 2)
+    weighted = WeightedRows(rows, intercept)
 
     def step(state: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         with np.errstate(over="ignore"):
             precision = np.clip(np.exp(-2.0 * state["gamma"] @ Z.T), 1e-200, 1e200)
         level_sd = np.exp(state["gamma"][:, :1])
         prior_variance = state["variances"] * (np.square(level_sd) if mixture.relative else 1.0)
-        parts = [
-            draw_weighted(rows, outcomes[b], precision[b], prior_variance[b], intercept, rng) for b in range(batch)
-        ]
-        level, d = np.array([a for a, _ in parts]), np.array([b for _, b in parts])
+        level, d = weighted.draw(outcomes, precision, prior_variance, rng)
         square = np.square(outcomes - level[:, None] - d @ rows.T)
         if mixture.relative:
             square = np.hstack([square, np.square(d) / state["variances"]])
@@ -119,7 +117,7 @@ def sample_heteroscedastic(
         kept = {"coef": state["coef"], "noise_coef": slope, "noise_intercept": state["gamma"][:, 0] - slope @ middle}
         if fit_intercept:
             kept["intercept"] = state["intercept"]
-        learned = mixture.learned_scale(state["inner"])
+        learned = mixture.learned_scale(state["inner"], np.exp(state["gamma"][:, 0]))
         return by_chain(kept if learned is None else {**kept, "prior_scale": learned})
 
     design = np.column_stack([np.ones(n), rows]) if fit_intercept else rows

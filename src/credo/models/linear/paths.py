@@ -293,7 +293,7 @@ def ridge_path(
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.where(squares > 0.0, squares / (squares + grid[:, None]), 0.0)  # (K, k)
         location = np.where(squares > 0.0, share * spectrum.target[:, 0] / spectrum.singular, 0.0)
-    coefs = (location @ spectrum.rotation.T) / scale
+    coefs = spectrum.expand(location) / scale
     intercepts = statistics.mean[p] - coefs @ statistics.mean[:p] if fit_intercept else np.zeros(grid.size)
     rss = spectrum.residual[0] + (np.square((1.0 - share) * spectrum.target[:, 0])).sum(axis=1)
     return PenaltyPath(

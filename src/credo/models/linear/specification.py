@@ -52,13 +52,9 @@ class LinearSpecification:
     @property
     def latent_noise(self) -> LatentNoise:
         """Student-t or Laplace noise for the Gibbs sampler."""
-        from credo.distributions.gamma import Gamma
-
         noise, laplace = self.noise, isinstance(self.noise, noise_models.Laplace)
-        # Juárez and Steel (2010); see `noise.StudentT`
-        df_prior = None if laplace else noise.df_prior or Gamma(shape=2.0, rate=0.1)
-        scale_prior = None if noise.scale_prior is None else noise.scale_prior
-        return LatentNoise(laplace, 1.0 if laplace else noise.df, noise.scale, scale_prior, df_prior)
+        df, df_prior = (1.0, None) if laplace else (noise.df, noise.df_prior)
+        return LatentNoise(laplace, df, noise.scale, noise.scale_prior, df_prior)
 
 
 def noise_of(noise: Any) -> Any:

@@ -14,11 +14,12 @@ from credo.blocks.array import ArraySource
 from credo.blocks.partition import rows_per_block
 from credo.blocks.reduction import map_blocks, reduce
 from credo.blocks.source import Source
-from credo.errors import ConvergenceWarning, DataError, ParameterError, warn
+from credo.errors import DataError, ParameterError, warn
 from credo.inference.em import EMFit, EMModel, best_of
 from credo.inference.em.model import merge
 from credo.inference.result import Result
 from credo.models.columns import checked_rows, checked_weights, note_columns
+from credo.models.convergence import FitConvergenceWarning
 from credo.models.mixture.expectation import normalise
 from credo.numerics.random import as_generator
 
@@ -62,6 +63,8 @@ class EMEstimator(BaseEstimator):
 
     _can_choose = False
     _allow_nan = False
+    # steps after which all starts but the best are given up; None runs each to the end, as scikit-learn does
+    _screen: int | None = None
 
     def _prepare(self, source: Source, rng: np.random.Generator) -> Any:
         """One pass over the data: what the model and its starts are made from."""
@@ -124,6 +127,7 @@ class EMEstimator(BaseEstimator):
             model,
             source,
             starts,
+            screen=self._screen,
             tol=float(self.tol),
             scale=self._scale(weight),
             max_iter=int(self.max_iter),
@@ -151,7 +155,7 @@ class EMEstimator(BaseEstimator):
         self.result_ = fit.result
         if not self.converged_ and self.max_iter > 0:
             advice = " ".join(fit.result.advice) or f"Status: {fit.result.status}."
-            warn(f"{type(self).__name__} did not converge. {advice}", ConvergenceWarning)
+            warn(f"{type(self).__name__} did not converge. {advice}", FitConvergenceWarning)
 
     def _source(self, X: Any, sample_weight: Any, *, reset: bool = True) -> Source:
         if isinstance(X, Source):
@@ -182,8 +186,6 @@ class EMEstimator(BaseEstimator):
 
 class MixtureEstimator(DensityMixin, EMEstimator):
     """Predictions of a mixture over rows; not public."""
-
-    weights_: np.ndarray
 
     def _log_joint(self, X: np.ndarray) -> np.ndarray:
         """log π_k p_k(x) (k, n) of validated rows."""

@@ -78,7 +78,7 @@ class BayesianGaussianMixture(GaussianBase):
         n_components: int = 1,
         covariance_type: str = "full",
         tol: float = 1e-3,
-        reg_covar: float = 1e-6,
+        reg_covar: Any = 1e-6,
         max_iter: int = 100,
         n_init: int = 1,
         init_params: str = "kmeans",
@@ -143,7 +143,7 @@ class BayesianGaussianMixture(GaussianBase):
             df,
             own + (least if diagonal else least * np.eye(len(own))),
         )
-        ridge = ridge_for(self.covariance_type, float(self.reg_covar), coordinates)
+        ridge = ridge_for(self.covariance_type, self.reg_covar, coordinates)
         return VariationalModel(self.covariance_type, coordinates, ridge, has_missing=seen.has_missing, belief=belief)
 
     def _priors(self, seen: Overview) -> tuple[np.ndarray, float, float, np.ndarray, float]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.blocks.array import ArraySource
-from credo.blocks.source import Source
+from credo.blocks.reduction import reduce
+from credo.blocks.source import Block, Source
 from credo.errors import DataError, DataWarning, ParameterError, warn
 from credo.inference.em import EMFit
 from credo.models.columns import checked_weights, column_names
@@ -57,6 +59,17 @@ class CategoricalModel(LinearModel):
         counts += np.repeat(even, self.sizes, axis=1)
         totals = np.add.reduceat(counts, self._starts, axis=1)
         return np.maximum(counts / np.repeat(totals, self.sizes, axis=1), SMALLEST)
+
+    def pack_values(self, values: np.ndarray) -> np.ndarray:
+        return np.log(values).ravel()
+
+    def unpack_values(self, vector: np.ndarray) -> np.ndarray:
+        """θ from logarithms (k, Σ_j categories), each column's known but for a constant."""
+        sizes = np.asarray(self.sizes)
+        highest = np.repeat(np.maximum.reduceat(vector, self._starts, axis=1), sizes, axis=1)
+        theta = np.exp(vector - highest)
+        theta /= np.repeat(np.add.reduceat(theta, self._starts, axis=1), sizes, axis=1)
+        return np.maximum(theta, SMALLEST)
 
     def log_prior(self, values: np.ndarray) -> float:
         """Up to a constant."""
@@ -132,13 +145,16 @@ class CategoricalMixture(LinearMixture):
             raise ParameterError("CategoricalMixture", "concentration", "a number ≥ 1", self.concentration)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit to rows X (n, d) of categories; `sample_weight` (n,) counts rows."""
+        """Fit to rows X (n, d) of categories, or to a `Source` of blocks; `sample_weight` (n,) counts rows."""
         self._check()
         if isinstance(X, Source):
-            raise ParameterError("CategoricalMixture.fit", "X", "an array or a frame", X)
-        rows = self._table(X, reset=True)
-        weights = checked_weights("CategoricalMixture", sample_weight, rows)
-        categories = [_categories(column) for column in rows.T]
+            source, weights = self._source(X, sample_weight), None
+            categories = reduce(source, lambda block: list(map(_categories, block.X.T)), _both, threads_for(source))
+            coded: Source = CodedSource(source, self._codes)
+        else:
+            rows = self._table(X, reset=True)
+            weights = checked_weights("CategoricalMixture", sample_weight, rows)
+            categories = [_categories(column) for column in rows.T]
         empty = [name for name, known in zip(column_names(self), categories, strict=True) if not len(known)]
         if empty:
             raise DataError(
@@ -147,7 +163,9 @@ class CategoricalMixture(LinearMixture):
                 remedy="Drop columns without values.",
             )
         self.categories_ = categories
-        return self._fit_source(ArraySource(self._codes(rows), sample_weight=weights))
+        if not isinstance(X, Source):
+            coded = ArraySource(self._codes(rows), sample_weight=weights)
+        return self._fit_source(coded)
 
     def _table(self, X: Any, *, reset: bool) -> np.ndarray:
         least = 2 if reset else 1
@@ -176,6 +194,8 @@ class CategoricalMixture(LinearMixture):
         return codes
 
     def _validated(self, X: Any, *, reset: bool) -> np.ndarray:
+        if reset:  # categories are settled by the fit
+            return self._table(X, reset=True)
         check_is_fitted(self)
         return self._codes(self._table(X, reset=False))
 
@@ -226,6 +246,30 @@ class CategoricalMixture(LinearMixture):
     def _n_parameters(self) -> int:
         k = len(self.weights_)
         return k * sum(len(known) - 1 for known in self.categories_) + k - 1
+
+
+class CodedSource:
+    """The blocks of a source with their cells as numbers of categories."""
+
+    def __init__(self, source: Source, codes: Callable[[np.ndarray], np.ndarray]) -> None:
+        self.source, self.codes = source, codes
+
+    @property
+    def n_rows(self) -> int | None:
+        return self.source.n_rows
+
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        return self.source.column_names
+
+    def __iter__(self) -> Iterator[Block]:
+        for block in self.source:
+            yield replace(block, X=self.codes(np.asarray(block.X)))
+
+
+def _both(first: list[np.ndarray], second: list[np.ndarray]) -> list[np.ndarray]:
+    """The categories of both parts, column by column."""
+    return [np.union1d(a, b) for a, b in zip(first, second, strict=True)]
 
 
 def _is_missing(column: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from credo.blocks.source import Source
-from credo.errors import ParameterError
+from credo.errors import ParameterError, warn
 from credo.numerics.random import as_generator
 from credo.saving.registry import register
 
@@ -27,7 +28,7 @@ MOST = 10
 class ComponentScore:
     """One mixture that was tried.
 
-    n_components, covariance_type, n_parameters ; log_likelihood : of all rows
+    n_components, covariance_type ("" where there is none), n_parameters ; log_likelihood : of all rows
     bic, icl : lower is better; log_score, log_score_se : mean log density of a held-out row and its standard error,
     None unless asked for
     """
@@ -86,7 +87,7 @@ def choose_components(
     n_components : sizes to try; None tries 1, 2, … up to 10, stopping three sizes after the best
     criterion : "bic"; "icl" (BIC that also asks for components apart); "cv" (log score of held-out rows)
     covariance_types : None is the estimator's own
-    estimator : the `GaussianMixture` to copy all else from
+    estimator : the mixture to copy all else from; None is a `GaussianMixture`
     cv : folds, for "cv"
 
     Returns
@@ -117,18 +118,24 @@ def choose_components(
     X = base._validated(X, reset=True)
     n_folds = int(cv) if criterion == "cv" else 0
     best: Any = None
+    said: list[warnings.WarningMessage] = []
     scores: list[ComponentScore] = []
-    for covariance_type in covariance_types or (base.covariance_type,):
-        base.set_params(covariance_type=covariance_type)
+    for covariance_type in covariance_types or (getattr(base, "covariance_type", ""),):
+        if covariance_type:
+            base.set_params(covariance_type=covariance_type)
         tried: list[ComponentScore] = []
         for k in _sizes(n_components, len(X)):
-            model, score = _try(base, k, X, sample_weight, n_folds)
+            with warnings.catch_warnings(record=True) as caught:  # only what the chosen one warned of is news
+                warnings.simplefilter("always")
+                model, score = _try(base, k, X, sample_weight, n_folds)
             if best is None or score.loss(criterion) < min(s.loss(criterion) for s in [*scores, *tried]):
-                best = model
+                best, said = model, caught
             tried.append(score)
             if n_components is None and _settled([s.loss(criterion) for s in tried]):
                 break
         scores += tried
+    for warning in said:
+        warn(str(warning.message), warning.category)
     if hasattr(base, "feature_names_in_"):
         best.feature_names_in_ = base.feature_names_in_
     return Chosen(best, ComponentChoice(criterion, tuple(scores)))
@@ -160,7 +167,7 @@ def _try(base: Any, k: int, X: np.ndarray, sample_weight: Any, n_folds: int) -> 
     held_out = _held_out(base, k, X, sample_weight, n_folds) if n_folds else (None, None)
     score = ComponentScore(
         int(k),
-        base.covariance_type,
+        getattr(base, "covariance_type", ""),
         model._n_parameters(),
         model.score(X, sample_weight=sample_weight) * n,
         model.bic(X, sample_weight),

@@ -13,7 +13,7 @@ from credo.models.mixture.expectation import Gaussians, log_weights
 from credo.models.mixture.factors import stacked_cholesky
 from credo.models.mixture.missing import distances
 
-__all__ = ["Components"]
+__all__ = ["Components", "log_student"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Components:
         if self.df is None:
             density = log_scale - 0.5 * (squares + observed * LOG_2PI)
         else:
-            density = log_scale + _log_student(squares, np.asarray(self.df)[:, None], observed)
+            density = log_scale + log_student(squares, np.asarray(self.df)[:, None], observed)
         return log_weights(np.asarray(self.weights, dtype=np.float64))[:, None] + density
 
     def _independent(self, columns: np.ndarray) -> np.ndarray:
@@ -70,7 +70,7 @@ class Components:
         df, factor = np.asarray(self.df)[:, None], self.gaussians.factor
         for j, x in enumerate(columns):
             squares = np.square(factor[:, j, None] * (x - self.gaussians.mean[:, j, None]))
-            density = np.log(factor[:, j, None]) + _log_student(squares, df, 1.0)
+            density = np.log(factor[:, j, None]) + log_student(squares, df, 1.0)
             out += np.where(np.isnan(x), 0.0, density)
         return out
 
@@ -89,7 +89,7 @@ class Components:
         return np.asarray(self.mean, dtype=np.float64)[labels] + z, labels
 
 
-def _log_student(squares: np.ndarray, df: np.ndarray, n: np.ndarray | float) -> np.ndarray:
+def log_student(squares: np.ndarray, df: np.ndarray, n: np.ndarray | float) -> np.ndarray:
     """Log density of a Student-t of n coordinates at squared distance δ, but for the scale's determinant."""
     constant = gammaln(0.5 * (df + n)) - gammaln(0.5 * df) - 0.5 * n * np.log(df * np.pi)
     return constant - 0.5 * (df + n) * np.log1p(squares / df)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from credo.saving.registry import register
+
 __all__ = ["Coordinates", "whitened", "scaled_columns", "scaled_alike"]
 
 # Added to the correlation matrix before it is inverted: a direction in which columns agree to four digits is left
@@ -16,6 +18,7 @@ __all__ = ["Coordinates", "whitened", "scaled_columns", "scaled_alike"]
 RIDGE = 1e-8
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Coordinates:
     """z = (x − centre) W, with W a matrix (d, d), or a vector (d,) of factors of the columns.
@@ -36,6 +39,14 @@ class Coordinates:
         """Rows X (n, d) as columns z (d, n), float64."""
         deviation = np.subtract(X, self.centre, dtype=np.float64)
         return self.forward.T @ deviation.T if self.is_matrix else np.ascontiguousarray((deviation * self.forward).T)
+
+    def gain(self, columns: np.ndarray, weights: np.ndarray | None, has_missing: bool) -> float:
+        """What the change of units adds to the log density of the observed cells of columns z (d, n)."""
+        if not has_missing:
+            return self.log_det * (columns.shape[1] if weights is None else float(weights.sum()))
+        observed = ~np.isnan(columns)
+        counts = observed.sum(axis=1) if weights is None else observed @ weights
+        return float(counts @ np.log(self.forward))
 
     def points(self, x: np.ndarray) -> np.ndarray:
         """Points x (..., d) in working coordinates."""

@@ -34,7 +34,7 @@ class GaussianMixture(GaussianBase):
     n_components : number of components k, or "auto": the k ≤ 10 of lowest BIC (see `choose_components`)
     covariance_type : "full", each component its own; "tied", one for all; "diag"; "spherical", one variance each
     tol : stop when a step raises the bound by less than this a row
-    reg_covar : added to the variances, in squared units of the columns
+    reg_covar : added to the variances, in squared units of the columns: a number, or one a column
     max_iter, n_init : steps; starts, of which the best is kept
     init_params : "kmeans" (k-means++ and a few of Lloyd's steps), "k-means++", "random" or "random_from_data", all on
         a sample of 4,096 rows in whitened coordinates
@@ -51,6 +51,7 @@ class GaussianMixture(GaussianBase):
     lower_bound_ : mean log p(x) of a row (plus log prior/n) before the last M-step, so that `score` is no lower;
         lower_bounds_ of every step
     converged_, n_iter_, result_ : how EM went; choice_ : the comparison behind "auto"
+    online_ : after `partial_fit`, the statistics that the next call goes on from
     n_features_in_, feature_names_in_
 
     Raises
@@ -88,7 +89,7 @@ class GaussianMixture(GaussianBase):
         *,
         covariance_type: str = "full",
         tol: float = 1e-3,
-        reg_covar: float = 1e-6,
+        reg_covar: Any = 1e-6,
         max_iter: int = 100,
         n_init: int = 1,
         init_params: str = "kmeans",
@@ -124,7 +125,7 @@ class GaussianMixture(GaussianBase):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit to rows X (n, d), NaN where missing, or to a `Source` of blocks; `sample_weight` (n,) counts rows."""
         self._check()
-        self._online = None
+        vars(self).pop("online_", None)
         if self.n_components != "auto":
             return super().fit(X, sample_weight=sample_weight)
         choice = choose_components(X, estimator=self, sample_weight=sample_weight)
@@ -137,7 +138,7 @@ class GaussianMixture(GaussianBase):
 
     def _model(self, seen: Overview, coordinates: Coordinates | None = None) -> GaussianModel:
         coordinates = coordinates or coordinates_for(self.covariance_type, seen)
-        ridge = ridge_for(self.covariance_type, float(self.reg_covar), coordinates)
+        ridge = ridge_for(self.covariance_type, self.reg_covar, coordinates)
         prior = self._prior(seen, coordinates)
         return GaussianModel(self.covariance_type, coordinates, ridge, prior, seen.has_missing)
 
@@ -218,20 +219,20 @@ class GaussianMixture(GaussianBase):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """One step of online EM with these rows; the first call places the components, so give it a few hundred.
 
-        Cappé and Moulines (2009), with the weight t^−0.7 of the t-th call. A fitted or loaded model goes on from its
-        parameters.
+        Cappé and Moulines (2009), with the weight t^−0.7 of the t-th call. A model saved between two calls goes on as
+        though it had not been; one that `fit` made goes on from its parameters, without the weight of those rows.
         """
         self._check()
         first = not hasattr(self, "means_")
         source = self._source(X, sample_weight, reset=first)
-        online = getattr(self, "_online", None)
+        online = getattr(self, "online_", None)
         if first or online is None:
             online = self._begin(source, first)
         for block in source:
             model: Any = online.model
             online.model = replace(model, has_missing=bool(np.isnan(block.X).any()))
             online.update(block)
-        self._online = online
+        self.online_ = online
         model = online.model
         self._set_params_from(model, online.params, np.float64)
         return self

@@ -10,14 +10,15 @@ components, and its transpose gathers the moments; it loses digits where a compo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from credo.models.mixture.moments import Moments
 
-__all__ = ["Gaussians", "expected_moments", "log_weights", "normalise", "squared_distances"]
+__all__ = ["Beside", "Gaussians", "expected_moments", "log_weights", "normalise", "squared_distances"]
 
 # Above, d² features a row cost more than they save in calls (measured at k = 16: equal near 40).
 WIDEST = 32
@@ -121,17 +122,44 @@ def normalise(log_joint: np.ndarray, weights: np.ndarray | None, power: float = 
     return float(weights @ highest) / power
 
 
+@dataclass(eq=False)
+class Beside:
+    """Other columns of the same rows, whose log densities are linear in features: ℓ_k += Θ_k · φ.
+
+    theta : Θ (k, F) ; features : φ (n, F) ; gathered : Σ r φ (k, F), filled by the E-step
+    """
+
+    theta: np.ndarray
+    features: np.ndarray
+    gathered: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gathered = np.zeros_like(self.theta)
+
+    def add(self, log_joint: np.ndarray, rows: Any) -> None:
+        log_joint += self.theta @ self.features[rows].T
+
+    def gather(self, r: np.ndarray, rows: Any) -> None:
+        self.gathered += r @ self.features[rows]
+
+
 def expected_moments(
-    columns: np.ndarray, weights: np.ndarray | None, gaussians: Gaussians, power: float = 1.0
+    columns: np.ndarray,
+    weights: np.ndarray | None,
+    gaussians: Gaussians,
+    power: float = 1.0,
+    beside: Beside | None = None,
 ) -> Moments:
     """`Moments` of columns z (d, n) with weights (n,). Cost 2 n k d² multiplications, 4 n k d for "diag"."""
-    return (_quadratic if gaussians.is_tame else _direct)(columns, weights, gaussians, power)
+    return (_quadratic if gaussians.is_tame else _direct)(columns, weights, gaussians, power, beside)
 
 
 # -- quadratic ---------------------------------------------------------------------------------------------------
 
 
-def _quadratic(columns: np.ndarray, weights: np.ndarray | None, g: Gaussians, power: float) -> Moments:
+def _quadratic(
+    columns: np.ndarray, weights: np.ndarray | None, g: Gaussians, power: float, beside: Beside | None = None
+) -> Moments:
     (d, n), theta = columns.shape, g.natural
     k, width = theta.shape
     step = min(n, max(256, CHUNK // (width + 2 * k)))
@@ -147,7 +175,11 @@ def _quadratic(columns: np.ndarray, weights: np.ndarray | None, g: Gaussians, po
         fill(features[1 + d :, :m], z)
         part = log_joint[:, :m]
         np.matmul(theta, features[:, :m], out=part)
+        if beside is not None:
+            beside.add(part, slice(i, i + m))
         log_likelihood += normalise(part, w, power)
+        if beside is not None:
+            beside.gather(part, slice(i, i + m))
         gathered += part @ features[:, :m].T
         if g.kind == "tied":
             common += (z if w is None else z * w) @ z.T
@@ -197,7 +229,9 @@ def squared_distances(columns: np.ndarray, g: Gaussians) -> np.ndarray:
     return out
 
 
-def _direct(columns: np.ndarray, weights: np.ndarray | None, g: Gaussians, power: float) -> Moments:
+def _direct(
+    columns: np.ndarray, weights: np.ndarray | None, g: Gaussians, power: float, beside: Beside | None = None
+) -> Moments:
     (d, n), k = columns.shape, len(g.mean)
     weight, first = np.zeros(k), np.zeros((k, d))
     second = np.zeros({"full": (k, d, d), "tied": (d, d), "diag": (k, d)}[g.kind])
@@ -205,7 +239,11 @@ def _direct(columns: np.ndarray, weights: np.ndarray | None, g: Gaussians, power
     for i in range(0, n, step):
         z = columns[:, i : i + step]
         r = g.log_constant[:, None] - 0.5 * squared_distances(z, g)
+        if beside is not None:
+            beside.add(r, slice(i, i + step))
         log_likelihood += normalise(r, None if weights is None else weights[i : i + step], power)
+        if beside is not None:
+            beside.gather(r, slice(i, i + step))
         weight += r.sum(axis=1)
         for j in range(k):
             deviation = z - g.mean[j][:, None]

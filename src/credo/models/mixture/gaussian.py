@@ -12,13 +12,14 @@ from credo.blocks.source import Block
 from credo.distributions.normal import LOG_2PI
 from credo.inference.em import EMModel
 from credo.models.mixture.coordinates import Coordinates
-from credo.models.mixture.expectation import Gaussians, expected_moments, log_weights
+from credo.models.mixture.expectation import Beside, Gaussians, expected_moments, log_weights
 from credo.models.mixture.factors import floored
 from credo.models.mixture.missing import expected_moments_observed
 from credo.models.mixture.moments import Moments
 from credo.models.mixture.prior import NO_PRIOR, MixturePrior, covariances_mode, log_prior, means_mode, weights_mode
+from credo.saving.registry import register
 
-__all__ = ["GaussianModel", "GaussianParams", "kind_of", "rounding_of"]
+__all__ = ["GaussianModel", "GaussianParams", "complete", "kind_of", "rounding_of"]
 
 
 def kind_of(covariance_type: str) -> str:
@@ -26,6 +27,12 @@ def kind_of(covariance_type: str) -> str:
     return "diag" if covariance_type == "spherical" else covariance_type
 
 
+# Sds by which annealing moves means. Where components agree the bound is flat to second order, so that from a nudge of
+# 0.1 EM stops before equal components part (in a third of 36 trials); from 1.0 all parted, and all found the best fit.
+NUDGE = 1.0
+
+
+@register
 @dataclass(frozen=True, eq=False)
 class GaussianParams:
     """weights (k,), mean (k, d), covariance (k, d, d) | (d, d) | (k, d); factor U with U Uᵀ = covariance⁻¹."""
@@ -53,6 +60,12 @@ class GaussianParams:
         return Gaussians(self.kind, constant, self.mean, self.factor)
 
 
+def complete(moments: Moments, g: Gaussians) -> float:
+    """Σ w Σ_k r_k ℓ_k = Σ_k N_k a_k − ½ tr(Λ_k Σ r (z − μ_k)(z − μ_k)ᵀ)."""
+    about = moments.about(g.mean)
+    return float(about.weight @ g.log_constant) - 0.5 * float(np.sum(g.precision * about.second))
+
+
 def rounding_of(g: Gaussians, covariance: np.ndarray) -> np.ndarray:
     """(k,): what rounding may take from a row's log density.
 
@@ -66,6 +79,7 @@ def rounding_of(g: Gaussians, covariance: np.ndarray) -> np.ndarray:
     return eps * (8.0 * np.sqrt(d * g.trace) * (1.0 + np.abs(g.mean).max(axis=1)) + condition)
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class GaussianModel(EMModel):
     """covariance_type : "full", "tied", "diag" or "spherical"
@@ -91,23 +105,16 @@ class GaussianModel(EMModel):
     def is_spherical(self) -> bool:
         return self.covariance_type == "spherical"
 
-    def accumulate(self, block: Block, params: Any) -> Moments:
+    def accumulate(self, block: Block, params: Any, beside: Beside | None = None) -> Moments:
         columns = self.coordinates.columns(block.X)
         gather = expected_moments_observed if self.has_missing else expected_moments
-        moments = gather(columns, block.weights, params.gaussians, self.power)
+        moments = gather(columns, block.weights, params.gaussians, self.power, beside)
         return replace(
             moments,
-            log_likelihood=moments.log_likelihood + self._units(columns, block.weights),
+            log_likelihood=moments.log_likelihood + self.coordinates.gain(columns, block.weights, self.has_missing),
             penalty=0.5 * float(moments.weight @ self._ridge_cost(params.gaussians)),
+            complete=complete(moments, params.gaussians),
         )
-
-    def _units(self, columns: np.ndarray, weights: np.ndarray | None) -> float:
-        """What the change of units adds to the log density of the observed cells."""
-        if not self.has_missing:
-            return self.coordinates.log_det * (columns.shape[1] if weights is None else float(weights.sum()))
-        observed = ~np.isnan(columns)
-        counts = observed.sum(axis=1) if weights is None else observed @ weights
-        return float(counts @ np.log(self.coordinates.forward))
 
     def _ridge_cost(self, g: Gaussians) -> np.ndarray:
         """tr(Λ_k R) (k,)."""
@@ -125,6 +132,11 @@ class GaussianModel(EMModel):
             params.weights, params.mean, params.covariance, self.prior, self.kind, spherical=self.is_spherical
         )
         return statistics.log_likelihood + prior
+
+    def expected(self, statistics: Moments, params: Any) -> float:
+        """L(θ, q) = log p(X | θ₀) + E_q [log p(X, Z | θ) − log p(X, Z | θ₀)] + log p(θ), with q from the pass at θ₀."""
+        gain = complete(statistics, params.gaussians) - statistics.complete
+        return self.bound(statistics, params) + gain
 
     def slack(self, statistics: Moments, params: Any) -> float:
         """Σ = S + R maximises the expected log likelihood less ½ Σ N_k tr(Λ_k R), so the likelihood itself may fall by
@@ -150,7 +162,7 @@ class GaussianModel(EMModel):
 
     def unpack(self, vector: np.ndarray) -> Any:
         d = self.coordinates.centre.size
-        k = self._components(vector.size, d)
+        k = self.components_in(vector.size, d)
         weights = np.exp(vector[:k] - vector[:k].max())
         mean, spread = vector[k : k + k * d].reshape(k, d), vector[k + k * d :]
         if self.kind == "diag":
@@ -163,10 +175,21 @@ class GaussianModel(EMModel):
             covariance = covariance[0] if self.kind == "tied" else covariance
         return GaussianParams.of(self.kind, weights / weights.sum(), mean, covariance)
 
-    def _components(self, size: int, d: int) -> int:
+    def components_in(self, size: int, d: int, more: int = 0) -> int:
+        """The k of a packed vector of this size; `more` : what each component has beside."""
         if self.kind == "tied":
-            return (size - d * d) // (1 + d)
-        return size // (1 + 2 * d if self.kind == "diag" else 1 + d + d * d)
+            return (size - d * d) // (1 + d + more)
+        return size // ((1 + 2 * d if self.kind == "diag" else 1 + d + d * d) + more)
+
+    def perturbed(self, params: Any, rng: np.random.Generator) -> Any:
+        """Means moved within their components, by `NUDGE` of an sd in every direction."""
+        step = NUDGE * rng.standard_normal(params.mean.shape)
+        if self.kind == "diag":
+            step = step / params.factor
+        else:
+            # of U with U Uᵀ = Σ⁻¹, the rows of U⁻¹ span an sd each
+            step = (step[:, None, :] @ np.linalg.inv(params.factor))[:, 0]
+        return GaussianParams.of(self.kind, params.weights, params.mean + step, params.covariance)
 
     def tempered(self, power: float) -> GaussianModel:
         return replace(self, power=power)

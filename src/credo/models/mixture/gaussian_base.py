@@ -37,11 +37,15 @@ def coordinates_for(covariance_type: str, seen: Overview) -> Coordinates:
     return whitened(seen.mean, seen.covariance)
 
 
-def ridge_for(covariance_type: str, reg_covar: float, coordinates: Coordinates) -> np.ndarray:
-    """reg_covar × identity of the rows' own units, in working coordinates."""
+def ridge_for(covariance_type: str, reg_covar: Any, coordinates: Coordinates) -> np.ndarray:
+    """reg_covar on the variances in the rows' own units, in working coordinates."""
+    reg = np.asarray(reg_covar, dtype=np.float64)
     d = coordinates.centre.size
+    if reg.shape not in ((), (d,)):
+        raise ParameterError("", "reg_covar", f"a number or {d} of them, one a column", reg_covar)
+    reg = np.broadcast_to(reg, (d,))
     diagonal = kind_of(covariance_type) == "diag"
-    return reg_covar * coordinates.spread(np.ones(d) if diagonal else np.eye(d), diagonal=diagonal)
+    return coordinates.spread(reg if diagonal else np.diag(reg), diagonal=diagonal)
 
 
 def start_moments(kind: str, rows: np.ndarray, weights: np.ndarray, shares: np.ndarray, total: float) -> Moments:
@@ -83,9 +87,8 @@ class GaussianBase(MixtureEstimator):
     """Base of the two Gaussian mixtures; not public."""
 
     covariance_type: str
-    reg_covar: float
+    reg_covar: Any
     init_params: str
-    weights_: np.ndarray
     means_: np.ndarray
     covariances_: np.ndarray
     precisions_cholesky_: np.ndarray
@@ -98,8 +101,9 @@ class GaussianBase(MixtureEstimator):
             raise ParameterError(owner, "covariance_type", f"one of {COVARIANCE_TYPES}", self.covariance_type)
         if self.init_params not in INIT_PARAMS:
             raise ParameterError(owner, "init_params", f"one of {INIT_PARAMS}", self.init_params)
-        if not (isinstance(self.reg_covar, (int, float, np.number)) and self.reg_covar >= 0.0):
-            raise ParameterError(owner, "reg_covar", "a number ≥ 0", self.reg_covar)
+        reg = np.asarray(self.reg_covar)
+        if reg.dtype.kind not in "iuf" or reg.ndim > 1 or not np.all((reg >= 0.0) & (reg < np.inf)):
+            raise ParameterError(owner, "reg_covar", "a number ≥ 0, or one a column", self.reg_covar)
 
     @property
     def _kind(self) -> str:
@@ -152,11 +156,14 @@ class GaussianBase(MixtureEstimator):
 
         working, own : their covariances in working coordinates and in the rows' own units
         """
+        reg = np.broadcast_to(np.asarray(self.reg_covar, dtype=np.float64), own.shape[-1:])
+        reg = np.full_like(reg, reg.mean()) if self.covariance_type == "spherical" else reg
         if self._kind == "diag":
-            fallen = (working.min(axis=1) <= 1.01 * FLOOR) | (own.min(axis=1) <= 1.01 * self.reg_covar)
+            fallen = (working.min(axis=1) <= 1.01 * FLOOR) | (own <= 1.01 * reg).any(axis=1)
         else:
-            lowest, own_lowest = (np.atleast_2d(np.linalg.eigvalsh(each))[:, 0] for each in (working, own))
-            fallen = (lowest <= 1.01 * MATRIX_FLOOR) | (own_lowest <= 1.01 * self.reg_covar)
+            # Σ − 1.01 R has a direction without variance
+            lowest, spare = (np.atleast_2d(np.linalg.eigvalsh(e))[:, 0] for e in (working, own - 1.01 * np.diag(reg)))
+            fallen = (lowest <= 1.01 * MATRIX_FLOOR) | (spare <= 0.0)
         empty = weights <= 10.0 * np.finfo(float).eps
         fallen = np.broadcast_to(fallen, weights.shape) & ~empty
         owner = type(self).__name__

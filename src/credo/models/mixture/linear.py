@@ -67,7 +67,6 @@ class LinearMixture(MixtureEstimator):
     """Base of the estimators over a `LinearModel`; not public."""
 
     acceleration = None
-    weights_: np.ndarray
 
     def _fitted(self) -> LinearModel:
         """The model that the attributes describe."""

@@ -17,11 +17,14 @@ from typing import NamedTuple
 import numpy as np
 
 from credo.distributions.normal import LOG_2PI
-from credo.models.mixture.expectation import Gaussians, normalise, squared_distances
+from credo.models.mixture.expectation import Beside, Gaussians, normalise, squared_distances
 from credo.models.mixture.factors import stacked_cholesky
 from credo.models.mixture.moments import Moments
 
-__all__ = ["expected_moments_observed", "distances", "patterns", "Pattern", "Conditional", "conditionals"]
+__all__ = [
+    "expected_moments_observed", "distances", "patterns", "Pattern", "Conditional", "conditionals", "add_completed",
+    "Masked",
+]  # fmt: skip
 
 
 class Pattern(NamedTuple):
@@ -82,7 +85,7 @@ def distances(columns: np.ndarray, g: Gaussians) -> tuple[np.ndarray, np.ndarray
         whole = np.broadcast_to(_half_log_det(g)[:, None], (len(g.mean), columns.shape[1]))
         return squared_distances(columns, g), whole, np.full(columns.shape[1], len(columns))
     if g.kind == "diag":
-        masked = _Masked.of(columns)
+        masked = Masked.of(columns)
         return masked.distances(g), np.log(np.abs(g.factor)) @ masked.present, masked.present.sum(axis=0)
     squares, log_scale = np.empty((2, len(g.mean), columns.shape[1]))
     for pattern in patterns(columns):
@@ -114,11 +117,15 @@ def _half_log_det(g: Gaussians) -> np.ndarray:
 
 
 def expected_moments_observed(
-    columns: np.ndarray, weights: np.ndarray | None, g: Gaussians, power: float = 1.0
+    columns: np.ndarray,
+    weights: np.ndarray | None,
+    g: Gaussians,
+    power: float = 1.0,
+    beside: Beside | None = None,
 ) -> Moments:
     """`Moments` of columns z (d, n), NaN where missing. Cost k d³ a pattern and 2 n k d²; 8 n k d for "diag"."""
     if g.kind == "diag":
-        return _Masked.of(columns).moments(weights, g, power)
+        return Masked.of(columns).moments(weights, g, power, beside)
     k, d = g.mean.shape
     weight, first, log_likelihood = np.zeros(k), np.zeros((k, d)), 0.0
     second = np.zeros((k, d, d))
@@ -128,29 +135,43 @@ def expected_moments_observed(
         z = columns[np.ix_(o, pattern.rows)]
         deviation = z - g.mean[:, o, None]
         r = _log_joint(deviation, m.size, given, g)
+        if beside is not None:
+            beside.add(r, pattern.rows)
         log_likelihood += normalise(r, None if weights is None else weights[pattern.rows], power)
+        if beside is not None:
+            beside.gather(r, pattern.rows)
         n = r.sum(axis=1)
         weight += n
-        observed = (deviation * r[:, None, :]).sum(axis=2)
-        products = (deviation * r[:, None, :]) @ deviation.swapaxes(1, 2)
-        # completed deviation = complete @ observed deviation
-        complete = np.zeros((len(given.lower), d, o.size))
-        complete[:, o, np.arange(o.size)] = 1.0
-        complete[:, m] = given.regression
-        first += (complete @ observed[:, :, None])[:, :, 0]
-        second += complete @ products @ complete.swapaxes(1, 2)
-        second[:, m[:, None], m] += n[:, None, None] * given.covariance
+        add_completed(first, second, deviation, r, n, pattern, given)
     return Moments(g.kind, weight, first, second.sum(axis=0) if g.kind == "tied" else second, g.mean, log_likelihood)
 
 
-class _Masked(NamedTuple):
+def add_completed(
+    first: np.ndarray, second: np.ndarray, deviation: np.ndarray, r: np.ndarray, n: np.ndarray, pattern: Pattern,
+    given: Conditional,
+) -> None:  # fmt: skip
+    """Add Σ r E[z − μ] (k, d) and Σ r E[z − μ] E[z − μ]ᵀ + n C (k, d, d) of rows whose observed cells deviate by
+    `deviation` (k, o, rows)."""
+    o, m = pattern.observed, pattern.missing
+    observed = (deviation * r[:, None, :]).sum(axis=2)
+    products = (deviation * r[:, None, :]) @ deviation.swapaxes(1, 2)
+    # completed deviation = completion @ observed deviation
+    completion = np.zeros((len(given.lower), first.shape[1], o.size))
+    completion[:, o, np.arange(o.size)] = 1.0
+    completion[:, m] = given.regression
+    first += (completion @ observed[:, :, None])[:, :, 0]
+    second += completion @ products @ completion.swapaxes(1, 2)
+    second[:, m[:, None], m] += n[:, None, None] * given.covariance
+
+
+class Masked(NamedTuple):
     """Diagonal covariances: present (d, n) as 0 and 1, and the cells about a common origin, 0 where missing."""
 
     present: np.ndarray
     cells: np.ndarray
 
     @classmethod
-    def of(cls, columns: np.ndarray) -> _Masked:
+    def of(cls, columns: np.ndarray) -> Masked:
         missing = np.isnan(columns)
         return cls((~missing).astype(np.float64), np.where(missing, 0.0, columns))
 
@@ -168,15 +189,22 @@ class _Masked(NamedTuple):
         log_factor = np.log(np.abs(g.factor)) - 0.5 * LOG_2PI
         return log_factor @ self.present + constant[:, None] - 0.5 * self.distances(g)
 
-    def moments(self, weights: np.ndarray | None, g: Gaussians, power: float) -> Moments:
+    def moments(self, weights: np.ndarray | None, g: Gaussians, power: float, beside: Beside | None) -> Moments:
         r = self.log_joint(g)
+        if beside is not None:
+            beside.add(r, slice(None))
         log_likelihood = normalise(r, weights, power)
-        weight = r.sum(axis=1)
+        if beside is not None:
+            beside.gather(r, slice(None))
+        return self.gathered(r, r, g, log_likelihood)
+
+    def gathered(self, r: np.ndarray, u: np.ndarray, g: Gaussians, log_likelihood: float) -> Moments:
+        """Moments of the cells weighted by u (k, n), those of missing cells being means and variances weighted by r."""
         first, second = np.empty_like(g.mean), np.empty_like(g.mean)
         for k in range(len(r)):
             deviation = self.cells - self.present * g.mean[k][:, None]
-            first[k] = deviation @ r[k]
-            second[k] = np.square(deviation) @ r[k]
+            first[k] = deviation @ u[k]
+            second[k] = np.square(deviation) @ u[k]
         # a missing cell is at its mean, with its component's variance
-        second += (weight[:, None] - r @ self.present.T) / g.precision
-        return Moments("diag", weight, first, second, g.mean, log_likelihood)
+        second += (r.sum(axis=1)[:, None] - r @ self.present.T) / g.precision
+        return Moments("diag", u.sum(axis=1), first, second, g.mean, log_likelihood)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from credo.saving.registry import register
+
 __all__ = ["Moments", "outer", "effective"]
 
 
@@ -19,6 +21,7 @@ def effective(weight: np.ndarray) -> np.ndarray:
     return np.where(weight > 10.0 * np.finfo(float).eps * weight.sum(), weight, 1.0)
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Σ r, Σ r (z − o) and Σ r (z − o)(z − o)ᵀ of components k over weighted rows z.
@@ -29,6 +32,7 @@ class Moments:
         their last mean, so that nothing cancels (DESIGN §5)
     log_likelihood : Σ w log Σ_k exp ℓ_k of the rows (over the power, where tempered), in the rows' own units once the
         model has added the change of units
+    complete : Σ w Σ_k r_k ℓ_k at the parameters of the pass, less any constant
     penalty : ½ Σ_k N_k tr(Λ_k R) at the parameters of the pass: what adding R to covariances may cost the bound
     """
 
@@ -39,6 +43,7 @@ class Moments:
     origin: np.ndarray
     log_likelihood: float = 0.0
     penalty: float = 0.0
+    complete: float = 0.0
 
     def merge(self, other: Moments) -> Moments:
         if self.origin is not other.origin and not np.array_equal(self.origin, other.origin):
@@ -51,6 +56,7 @@ class Moments:
             self.origin,
             self.log_likelihood + other.log_likelihood,
             self.penalty + other.penalty,
+            self.complete + other.complete,
         )
 
     def scaled(self, factor: float) -> Moments:
@@ -62,6 +68,7 @@ class Moments:
             self.origin,
             self.log_likelihood * factor,
             self.penalty * factor,
+            self.complete * factor,
         )
 
     def about(self, origin: np.ndarray) -> Moments:

@@ -15,10 +15,12 @@ from scipy.special import gammaln
 
 from credo.distributions.normal import LOG_2PI
 from credo.models.mixture.moments import Moments, effective, outer
+from credo.saving.registry import register
 
 __all__ = ["MixturePrior", "NO_PRIOR", "weights_mode", "means_mode", "covariances_mode", "log_prior", "log_multigamma"]
 
 
+@register
 @dataclass(frozen=True, eq=False)
 class MixturePrior:
     """concentration : α (k,), or a number

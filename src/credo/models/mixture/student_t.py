@@ -18,12 +18,13 @@ from scipy.special import digamma, gammaln
 from credo.blocks.source import Block
 from credo.errors import ParameterError
 from credo.inference.em import EMFit, EMModel
-from credo.models.mixture.components import Components
+from credo.models.mixture.components import Components, log_student
 from credo.models.mixture.coordinates import Coordinates
 from credo.models.mixture.expectation import CHUNK, Gaussians, log_weights, normalise, squared_distances
 from credo.models.mixture.factors import floored
 from credo.models.mixture.gaussian import GaussianModel, rounding_of
 from credo.models.mixture.gaussian_base import GaussianBase, coordinates_for, ridge_for
+from credo.models.mixture.missing import Masked, add_completed, conditionals, distances, patterns
 from credo.models.mixture.moments import Moments, effective
 from credo.models.mixture.overview import Overview
 from credo.saving.registry import register
@@ -77,16 +78,19 @@ class StudentStatistics:
 
 @dataclass(frozen=True, eq=False)
 class StudentModel(EMModel):
-    """df : degrees of freedom held fixed, or None to learn one a component."""
+    """df : degrees of freedom held fixed, or None to learn one a component; has_missing : whether rows hold NaN."""
 
     covariance_type: str
     kind: str
     coordinates: Coordinates
     ridge: np.ndarray
     df: float | None
+    has_missing: bool = False
 
     def accumulate(self, block: Block, params: StudentParams) -> StudentStatistics:
         columns, g = self.coordinates.columns(block.X), params.gaussians
+        if self.has_missing:
+            return self._observed(columns, block.weights, params, g)
         step = max(256, CHUNK // (3 * len(columns) + 4 * len(g.mean)))
         total: StudentStatistics | None = None
         for i in range(0, columns.shape[1], step):
@@ -99,15 +103,36 @@ class StudentModel(EMModel):
     def _chunk(
         self, z: np.ndarray, weights: np.ndarray | None, params: StudentParams, g: Gaussians
     ) -> StudentStatistics:
-        d, nu = len(z), params.df[:, None]
-        squares = squared_distances(z, g)
-        r = g.log_constant[:, None] - 0.5 * (nu + d) * np.log1p(squares / nu)
-        log_likelihood = normalise(r, weights)
-        log_likelihood += self.coordinates.log_det * (z.shape[1] if weights is None else float(weights.sum()))
-        tau = (nu + d) / (nu + squares)
-        log_u = digamma(0.5 * (nu + d)) - np.log(0.5 * (nu + squares))
-        count, tails, u = r.sum(axis=1), (r * (log_u - tau)).sum(axis=1), r * tau
+        d, squares = len(z), squared_distances(z, g)
+        r = g.log_constant[:, None] - 0.5 * (params.df[:, None] + d) * np.log1p(squares / params.df[:, None])
+        log_likelihood = normalise(r, weights) + self.coordinates.gain(z, weights, False)
+        u, tails = _latent_scales(r, squares, params.df, d)
+        count = r.sum(axis=1)
         return StudentStatistics(self._moments(z, u, g, log_likelihood, count), count, tails)
+
+    def _observed(
+        self, z: np.ndarray, weights: np.ndarray | None, params: StudentParams, g: Gaussians
+    ) -> StudentStatistics:
+        """With missing cells: those observed are a Student-t with the same ν, and given u the others are Normal around
+        their regression with covariance C/u, of which u times is C."""
+        squares, log_scale, n_observed = distances(z, g)
+        r = log_weights(params.weights)[:, None] + log_scale + log_student(squares, params.df[:, None], n_observed)
+        log_likelihood = normalise(r, weights) + self.coordinates.gain(z, weights, True)
+        u, tails = _latent_scales(r, squares, params.df, n_observed)
+        count = r.sum(axis=1)
+        if self.kind == "diag":
+            moments = Masked.of(z).gathered(r, u, g, log_likelihood)
+        else:
+            k, d = g.mean.shape
+            first, second = np.zeros((k, d)), np.zeros((k, d, d))
+            for pattern in patterns(z):
+                given = conditionals(g, pattern.observed, pattern.missing)
+                deviation = z[np.ix_(pattern.observed, pattern.rows)] - g.mean[:, pattern.observed, None]
+                n = r[:, pattern.rows].sum(axis=1)
+                add_completed(first, second, deviation, u[:, pattern.rows], n, pattern, given)
+            second = second.sum(axis=0) if self.kind == "tied" else second
+            moments = Moments(self.kind, u.sum(axis=1), first, second, g.mean, log_likelihood)
+        return StudentStatistics(replace(moments, penalty=self._penalty(count, g)), count, tails)
 
     def _moments(self, z: np.ndarray, u: np.ndarray, g: Gaussians, log_likelihood: float, count: np.ndarray) -> Moments:
         first, second = [], []
@@ -117,8 +142,11 @@ class StudentModel(EMModel):
             second.append(np.square(deviation) @ u[k] if self.kind == "diag" else (deviation * u[k]) @ deviation.T)
         products = np.stack(second)
         products = products.sum(axis=0) if self.kind == "tied" else products
-        penalty = 0.5 * float(count @ self._ridge_cost(g))
-        return Moments(self.kind, u.sum(axis=1), np.stack(first), products, g.mean, log_likelihood, penalty)
+        first_moments, penalty = np.stack(first), self._penalty(count, g)
+        return Moments(self.kind, u.sum(axis=1), first_moments, products, g.mean, log_likelihood, penalty)
+
+    def _penalty(self, count: np.ndarray, g: Gaussians) -> float:
+        return 0.5 * float(count @ self._ridge_cost(g))
 
     def _ridge_cost(self, g: Gaussians) -> np.ndarray:
         axes = (-1,) if self.kind == "diag" else (-2, -1)
@@ -141,8 +169,17 @@ class StudentModel(EMModel):
     def slack(self, statistics: StudentStatistics, params: StudentParams) -> float:
         """As for the Gaussian mixture."""
         g = params.gaussians
-        gain = statistics.moments.penalty - 0.5 * float(statistics.count @ self._ridge_cost(g))
+        gain = statistics.moments.penalty - self._penalty(statistics.count, g)
         return max(gain, 0.0) + float(statistics.count @ rounding_of(g, params.covariance))
+
+
+def _latent_scales(
+    r: np.ndarray, squares: np.ndarray, df: np.ndarray, n: np.ndarray | int
+) -> tuple[np.ndarray, np.ndarray]:
+    """r τ (k, rows), and Σ r (E log u − τ) (k,), of rows with n observed cells."""
+    shape, rate = 0.5 * (df[:, None] + n), 0.5 * (df[:, None] + squares)
+    tau = shape / rate
+    return r * tau, (r * (digamma(shape) - np.log(rate) - tau)).sum(axis=1)
 
 
 def best_df(tails: np.ndarray) -> np.ndarray:
@@ -181,9 +218,14 @@ class StudentTMixture(GaussianBase):
     ------
     ParameterError, DataError
 
+    Notes
+    -----
+    Cells that are NaN are missing (at random): the likelihood is that of the observed cells.
+
     References
     ----------
-    Peel and McLachlan (2000), Statistics and Computing 10.
+    Peel and McLachlan (2000), Statistics and Computing 10; with missing cells, Liu (1995), Missing data imputation
+    using the multivariate t distribution, Journal of Multivariate Analysis 53.
 
     Examples
     --------
@@ -196,7 +238,6 @@ class StudentTMixture(GaussianBase):
     """
 
     acceleration = None
-    _allow_nan = False
 
     def __init__(
         self,
@@ -205,7 +246,7 @@ class StudentTMixture(GaussianBase):
         df: float | None = None,
         covariance_type: str = "full",
         tol: float = 1e-3,
-        reg_covar: float = 1e-6,
+        reg_covar: Any = 1e-6,
         max_iter: int = 100,
         n_init: int = 1,
         init_params: str = "kmeans",
@@ -234,14 +275,14 @@ class StudentTMixture(GaussianBase):
 
     def _model(self, seen: Overview) -> StudentModel:
         coordinates = coordinates_for(self.covariance_type, seen)
-        ridge = ridge_for(self.covariance_type, float(self.reg_covar), coordinates)
+        ridge = ridge_for(self.covariance_type, self.reg_covar, coordinates)
         df = None if self.df is None else float(self.df)
-        return StudentModel(self.covariance_type, self._kind, coordinates, ridge, df)
+        return StudentModel(self.covariance_type, self._kind, coordinates, ridge, df, seen.has_missing)
 
     def _start(self, model: StudentModel, seen: Overview, rng: np.random.Generator) -> StudentParams:
         normal = GaussianModel(self.covariance_type, model.coordinates, model.ridge)
         # outliers would be clusters of their own to k-means
-        low, high = np.quantile(seen.rows, TRIM, axis=0)
+        low, high = np.nanquantile(seen.rows, TRIM, axis=0)
         trimmed = replace(seen, rows=np.clip(seen.rows, low, high))
         found = self._best_start(normal, trimmed, rng, int(self.n_components))
         df = np.full(len(found.weights), 10.0 if model.df is None else model.df)  # tails neither light nor heavy

@@ -165,6 +165,12 @@ class VariationalModel(GaussianModel):
             + _spread_divergence(params, self.belief)
         )
 
+    def expected(self, statistics: Moments, params: VariationalParams) -> float:
+        return super(GaussianModel, self).expected(statistics, params)
+
+    def perturbed(self, params: VariationalParams, rng: np.random.Generator) -> Any:
+        return super(GaussianModel, self).perturbed(params, rng)
+
     def unpack(self, vector: np.ndarray) -> Any:
         return super(GaussianModel, self).unpack(vector)
 

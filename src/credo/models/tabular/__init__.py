@@ -5,7 +5,7 @@
 `beliefs`  coefficients, noise and certificates of an estimator as plain records
 """
 
-from credo.models.tabular.beliefs import Coefficient
+from credo.models.coefficients import Coefficient
 from credo.models.tabular.model import Provenance, TableModel
 from credo.models.tabular.task import TASKS, RowSample, TableTask
 

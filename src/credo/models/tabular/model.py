@@ -11,9 +11,11 @@ import numpy as np
 from credo._version import __version__
 from credo.blocks.reduction import in_order
 from credo.errors import DataError, DataWarning, warn
-from credo.models.tabular.beliefs import Coefficient, coefficients, log_evidence, noise_scale, result_of
+from credo.models.coefficients import CoefficientTable
+from credo.models.tabular.beliefs import believed, coefficient_notes, log_evidence, noise_scale, result_of
 from credo.numerics.threads import available_threads, single_blas_thread
 from credo.prediction.classes import ClassPredictive
+from credo.prediction.law_draws import LawDraws
 from credo.prediction.predictive import Predictive
 from credo.saving import register
 from credo.tables import FittedEncoder, Table, open_table
@@ -120,9 +122,14 @@ class TableModel:
         """The columns that a table to predict must have."""
         return self.encoder.inputs
 
-    def coefficients(self, mass: float = 0.9) -> tuple[Coefficient, ...]:
-        """Belief about every coefficient, with the central interval that holds `mass`."""
-        return coefficients(self.estimator, self.encoder.feature_names, tuple(map(str, self.labels)), mass)
+    def coefficients(self, mass: float = 0.9) -> CoefficientTable:
+        """Belief about every coefficient, with the central interval that holds `mass`; empty where there are none."""
+        return believed(self.estimator, self.encoder.feature_names, tuple(map(str, self.labels)), mass)
+
+    @property
+    def coefficient_notes(self) -> tuple[str, ...]:
+        """What a coefficient is of, in sentences."""
+        return coefficient_notes(self.estimator, self.target, tuple(map(str, self.labels)))
 
     @property
     def noise_scale(self) -> float | None:
@@ -136,7 +143,7 @@ class TableModel:
     def summary(self, mass: float = 0.9) -> dict[str, Any]:
         """Everything it believes and where it comes from, as JSON data (what `credo show MODEL --json` prints)."""
         result = result_of(self.estimator)
-        missing = self.provenance.missing
+        missing, coefficients = self.provenance.missing, self.coefficients(mass)
         columns = [
             {"name": column.name, "type": column.type, "missing": missing.get(column.name, 0)}
             for column in self.encoder.schema
@@ -154,7 +161,8 @@ class TableModel:
             "status": getattr(result, "status", None),
             "certificate": dict(getattr(result, "certificate", {})),
             "interval": mass,
-            "coefficients": [asdict(row) for row in self.coefficients(mass)],
+            "coefficients": [asdict(row) for row in coefficients],
+            "auxiliary": [asdict(row) for row in coefficients.auxiliary],
             "noise_scale": self.noise_scale,
             "log_evidence": log_evidence(self.estimator),
             "weights": self.weights,
@@ -189,6 +197,15 @@ class TableModel:
         """The `Predictive` of every row of a table (a `Table`, a dataframe, a path...)."""
         X = np.concatenate([X for _, X in self._encoded(self.open(data), (), None)])
         return self._labelled(self.estimator.predict_distribution(X))
+
+    def law_draws(self, data: Any, **options: Any) -> LawDraws:
+        """The law of every row of a table given each of some thousand points of the posterior."""
+        X = np.concatenate([X for _, X in self._encoded(self.open(data), (), None)])
+        return self.labelled_draws(self.estimator.law_draws(X, **options))
+
+    def labelled_draws(self, draws: LawDraws) -> LawDraws:
+        """Class codes back to the user's labels."""
+        return draws if draws.classes is None else replace(draws, classes=np.asarray(self.labels)[draws.classes])
 
     def predict(self, data: Any) -> np.ndarray:
         """The mean of every row, or its most probable class."""

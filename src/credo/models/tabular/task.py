@@ -15,14 +15,15 @@ from credo.models.tabular.model import Provenance, TableModel
 from credo.numerics.random import as_generator
 from credo.tables import Encoder, FittedEncoder, Table, open_table
 from credo.tables.encoder import EncodedSource, with_target
-from credo.tables.target import NUMERIC, count_values
+from credo.tables.target import NUMERIC, ValueCounts, count_values
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["TableTask", "RowSample", "TASKS"]
 
-TASKS = ("regression", "classification")
+#: what may be asked for: an ordinal target is classified, with its order
+TASKS = ("regression", "classification", "ordinal")
 # Encoded rows up to this many bytes are kept, so that a fit of ten passes reads and encodes the file once. With
 # the copy that joining them takes, the process stays below half a gigabyte.
 _IN_MEMORY = 2**26
@@ -34,6 +35,8 @@ _MOST_LOGITS, _MOST_CLASSES = 4000, 500
 _SURELY_SEEN, _TAIL, _WORTH_SAYING = 3.0, 0.05, 0.01
 # Rows in which this is looked for: enough to tell 1 %.
 _LOOKED_AT = 1000
+# Distinct numbers up to which rare ones may still be classes.
+_MOST_MEASURED = 20
 # Two rows fix a mean and a scale; an interval takes one more.
 _LEAST_ROWS = 3
 
@@ -73,6 +76,7 @@ class TableTask:
     group, time : columns that say which rows belong together, or come later; for cross-validation
     notes : sentences on what was decided here
     rows_read : rows of the file; `rows` of them have a target; `missing` cells by column
+    ordered : the classes are in an order
     """
 
     table: Table
@@ -82,6 +86,7 @@ class TableTask:
     time: str | None
     notes: tuple[str, ...]
     rows_read: int
+    ordered: bool = False
 
     @classmethod
     def prepare(
@@ -100,9 +105,10 @@ class TableTask:
         ----------
         table : a `Table`, or what `open_table` takes
         target : the column to predict
-        task : "regression", "classification", or None, told by the target: numbers are predicted as numbers, the rest
-            as classes. Numbers that look like codes are classes too: two distinct values, or three to ten whole ones
-            each found in at least five rows; not if the user stated the column's type as number or count
+        task : "regression", "classification", "ordinal" (classes in an order), or None, told by the target: numbers are
+            predicted as numbers, the rest as classes. Numbers that look like codes are classes too: two distinct
+            values, or three to ten whole ones each found in at least five rows; not if its type was stated as
+            number or count
         drop : columns to leave out
         group : column of the group a row belongs to; not a feature, as new rows come from new groups
         time : column that orders the rows; it stays a feature
@@ -118,6 +124,7 @@ class TableTask:
                 _check_column(table, name)
         if target in drop or target in (group, time):
             raise ParameterError("", "target", "a column with no other use", target)
+        ordered = task == "ordinal" or (task != "regression" and table.schema[target].type == "ordered")
         table, task, classes, notes = _as_task(table, target, task)
         aside: tuple[str, ...] = tuple(name for name in dict.fromkeys((*drop, group)) if name is not None)
         if drop:
@@ -132,7 +139,7 @@ class TableTask:
             if table.n_rows is not None and table.n_rows < _LEAST_ROWS:
                 raise _too_few(table.n_rows, target) from None
             raise
-        self = cls(table, encoder, task, group, time, tuple(notes), table.n_rows or 0)
+        self = cls(table, encoder, task, group, time, tuple(notes), table.n_rows or 0, ordered)
         self._check_size()
         return self
 
@@ -188,10 +195,11 @@ class TableTask:
     ) -> TableModel:
         """Fit an estimator to all rows; `name` and the rest are kept with it.
 
-        estimator : unfitted, taking a `Source`; None is `LinearRegression` or `LogisticRegression`
+        estimator : unfitted, taking a `Source`; None is `LinearRegression`, `LogisticRegression` or, of three ordered
+            classes or more, `OrdinalRegression`
         """
         if estimator is None:
-            estimator, name = _plain(self.task)
+            estimator, name = _plain(self.task, self.ordered)
         estimator.fit(self.source)
         return self.keep(estimator, name or type(estimator).__name__, comparison, notes, seed, command)
 
@@ -222,15 +230,24 @@ class TableTask:
             return None
         sample = self.sample(_LOOKED_AT, 0)
         try:
-            below = estimator.predict_distribution(sample.X).cdf(0.0)
+            predictive = estimator.predict_distribution(sample.X)
+            below = predictive.cdf(-1.0 if predictive.kind == "count" else 0.0)
         except CredoError:  # a model without a distribution has no mass anywhere
             return None
         if below.sum() < _SURELY_SEEN or np.mean(below > _TAIL) < _WORTH_SAYING:
             return None
+        remedy = (
+            "PoissonRegression and NegativeBinomialRegression (the candidates poisson and negative_binomial) are for "
+            "counts"
+            if np.all(sample.y == np.round(sample.y))
+            else "GammaRegression (the candidate gamma) is for positive amounts"
+            if low > 0.0
+            else "A logarithm of the target plus one has no such bound"
+        )
         return (
             f"{self.target!r} is never below 0 in {len(sample):,} rows, but {100 * np.mean(below > _TAIL):.0f} % of "
-            "the 90 % intervals of this model reach there, since Normal noise knows no bound. If the target is "
-            "positive, fit a column of its logarithm and take exp of the interval's ends; else read ends below 0 as 0."
+            f"the 90 % intervals of this model reach there, since its noise knows no bound. {remedy}; or read ends "
+            "below 0 as 0."
         )
 
     def __repr__(self) -> str:
@@ -353,12 +370,20 @@ def _as_task(table: Table, target: str, task: str | None) -> tuple[Table, str, t
     """(the table with the target typed for the task, the task, the numbers that are its classes, what to say of it)."""
     kind = table.schema[target].type
     if task not in (None, *TASKS):
-        raise ParameterError("", "task", "'regression' or 'classification'", task)
+        raise ParameterError("", "task", "'regression', 'classification' or 'ordinal'", task)
+    if task == "ordinal" and kind not in (*NUMERIC, "ordered", "boolean"):
+        raise DataError(
+            f"The target {target!r} is of type {kind}, whose classes are in no order.",
+            columns=[target],
+            value=kind,
+            remedy=f"State it, lowest first: --type '{target}=ordered:low,middle,high'.",
+        )
     if kind in NUMERIC:
         return table, *_task_of_numbers(table, target, task)
     if task != "regression":
         asked = "" if task is None else ", as asked"
-        return table, "classification", (), [f"Target {target!r} ({kind}) is predicted as classes{asked}."]
+        what = "ordered classes" if kind == "ordered" else "classes"
+        return table, "classification", (), [f"Target {target!r} ({kind}) is predicted as {what}{asked}."]
     if kind not in ("boolean", "ordered"):
         raise DataError(
             f"The target {target!r} is of type {kind}, which regression cannot predict.",
@@ -379,7 +404,9 @@ def _task_of_numbers(table: Table, target: str, task: str | None) -> tuple[str, 
         return "regression", (), [f"{named} is predicted as a number, as its type was stated."]
     counted = count_values(table.frames(columns=(target,)), target, to_the_end=task is not None)
     if task is not None:
-        return task, tuple(counted.values), [f"{named} is predicted as classes, as asked."]
+        _require_classes(counted, target)
+        what = "ordered classes" if task == "ordinal" else "classes"
+        return "classification", tuple(counted.values), [f"{named} is predicted as {what}, as asked."]
     if not counted.are_codes:
         return "regression", (), [f"{named} is predicted as a number; --task classification makes its values classes."]
     return "classification", tuple(counted.values), [
@@ -388,11 +415,28 @@ def _task_of_numbers(table: Table, target: str, task: str | None) -> tuple[str, 
     ]  # fmt: skip
 
 
-def _plain(task: str) -> tuple[Any, str]:
+def _require_classes(counted: ValueCounts, target: str) -> None:
+    """Numbers of which most occur once measure something: no class of them could be met again."""
+    alone = int(np.count_nonzero(counted.rows == 1))
+    if len(counted.values) > _MOST_MEASURED and 2 * alone > len(counted.values):
+        raise DataError(
+            f"The target {target!r} has {len(counted.values):,} distinct numbers, {alone:,} of them in a single row: "
+            "as classes most could not be learned.",
+            columns=[target],
+            value=len(counted.values),
+            remedy="Leave out --task to predict it as a number, or add a column that sorts it into classes.",
+        )
+
+
+def _plain(task: str, ordered: bool = False) -> tuple[Any, str]:
     if task == "regression":
         from credo.models.linear import LinearRegression
 
         return LinearRegression(), "linear"
+    if ordered:
+        from credo.models.glm import OrdinalRegression
+
+        return OrdinalRegression(), "ordinal"
     from credo.models.glm import LogisticRegression
 
     return LogisticRegression(), "logistic"

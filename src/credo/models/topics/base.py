@@ -15,6 +15,7 @@ from credo.errors import ConvergenceWarning, DataError, ParameterError, warn
 from credo.inference.em import EMFit
 from credo.inference.result import Result
 from credo.models.columns import column_names, note_columns
+from credo.models.listing import Listing
 from credo.models.topics.cells import TopicSource, checked_counts
 from credo.models.topics.equations import MixtureTopics, TopicParameters
 from credo.models.topics.evaluation import coherence, completion_score
@@ -47,6 +48,8 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     word_frequencies_: np.ndarray
 
     # -- what a model supplies -----------------------------------------------------------------------------------
+
+    applied_by = "credo topics NEW --apply {}"
 
     def _check_priors(self) -> None:
         """Refuse priors that no data could make right."""
@@ -227,6 +230,35 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         check_is_fitted(self)
         names = column_names(self) if feature_names is None else feature_names
         return words_of(self.topic_word_, self.word_frequencies_, names, self.topic_shares_, n_words, by)
+
+    # -- what `credo show` tells (`credo.models.listing`) ----------------------------------------------------------
+
+    def summary(self, mass: float = 0.9) -> dict[str, Any]:
+        """The topics and how they were fitted, as JSON data."""
+        found = self.top_words()
+        return {
+            "kind": "topics",
+            "model": type(self).__name__,
+            "words": int(self.n_features_in_),
+            "bound_per_token": self.lower_bound_,
+            "converged": self.converged_,
+            "steps": self.n_iter_,
+            "topics": [
+                {"topic": z, "share": found.shares[z],
+                 "words": [{"word": w, "probability": p} for w, p in zip(found.words[z], found.probabilities[z])]}
+                for z in range(len(found))
+            ],
+            "warnings": list(self.result_.advice),
+        }  # fmt: skip
+
+    def told(self) -> list[str | Listing]:
+        found = self.top_words(by="relevance")
+        rows = sorted(range(len(found)), key=lambda z: -found.shares[z])
+        table = tuple((str(z), " ".join(found.words[z]), f"{100.0 * found.shares[z]:.1f} %") for z in rows)
+        return [
+            f"{len(found)} topics over {self.n_features_in_:,} words ({type(self).__name__}).",
+            Listing(("topic", "words", "share"), table, 2),
+        ]
 
     def nearest_topics(self, n_topics: int = 3) -> NearestTopics:
         """For every topic those with the most similar words, by Jensen–Shannon divergence in nats (0 to log 2)."""
