@@ -18,7 +18,9 @@ SOURCE = Path(cr.__file__).parent
 
 
 def unseen():
-    frame = pl.DataFrame({"x": np.arange(40.0), "town": ["a", "b"] * 20, "y": np.arange(40.0) + np.tile([0, 5.5], 20)})
+    frame = pl.DataFrame(
+        {"x": np.arange(40.0), "town": ["a", "b"] * 20, "y": np.cos(np.arange(40.0)) + np.tile([0, 5.5], 20)}
+    )
     model = TableModel.fit(frame, "y")
     return lambda: model.predict(pl.DataFrame({"x": [1.0], "town": ["z"]}))
 

@@ -154,14 +154,15 @@ class WeightedDraws:
         the points were drawn from. For weights that fail: a few points say nothing of an interval's ends."""
         if self.ess >= ess:
             return self
-        with np.errstate(divide="ignore"):
-            log_w = np.log(self.weights) - np.log(self.weights.max())
+        # a point of weight 0 lies outside the support, and no power brings it in
+        inside = self.weights > 0.0
+        log_w = np.log(self.weights, where=inside, out=np.zeros_like(self.weights)) - np.log(self.weights.max())
         low, high = 0.0, 1.0
         for _ in range(40):
             power = 0.5 * (low + high)
-            w = np.exp(power * log_w)
+            w = inside * np.exp(power * log_w)
             low, high = (power, high) if w.sum() ** 2 >= ess * (w @ w) else (low, power)
-        w = np.exp(low * log_w)
+        w = inside * np.exp(low * log_w)
         w /= w.sum()
         return replace(self, weights=w, mean=w @ self.points, ess=float(1.0 / (w @ w)))
 

@@ -91,9 +91,9 @@ def resolve_prior(owner: str, prior: Any, column_scale: np.ndarray, noise_scale:
 def scale_mixture(owner: str, prior: Any, column_scale: np.ndarray, noise_scale: float = 1.0) -> ScaleMixture:
     """The mixture of a Laplace, Student-t, elastic-net or horseshoe prior on P columns.
 
-    A learned scale τ is relative to the noise, and so is the horseshoe's default: τ √(Σ_j sd_j²) / noise, a signal-to-
-    noise ratio, is half-Cauchy(1), as for the learned Normal. The horseshoe's default is on standardised columns, τ /
-    noise ~ half-Cauchy(1/P): a priori about one coefficient is as large as the noise (van der Pas, Kleijn and van der Vaart
+    A learned scale τ is relative to the noise σ, and so is the horseshoe's default: τ √(Σ_j sd_j²)/σ, a signal-to-noise
+    ratio, is half-Cauchy(1), as for the learned Normal. The horseshoe's default is on standardised columns, τ/σ ~
+    half-Cauchy(1/P): a priori about one coefficient is as large as the noise (van der Pas, Kleijn and van der Vaart
     2014, EJS 8: τ of the order of the share that matters), and the heavy tail lets the data say more.
     """
     p, kind = column_scale.size, type(prior).__name__

@@ -16,6 +16,7 @@ from credo.reports.noise import Noise, noise
 from credo.reports.reading import Reading, reading
 from credo.reports.rows import Rows, held_out
 from credo.reports.uncertainty import Uncertainty, uncertainty
+from credo.tables.target import Label
 
 __all__ = ["Report", "Choice", "Origin", "report", "comparison_report"]
 
@@ -48,7 +49,7 @@ class Report:
 
     target: str
     task: str
-    labels: tuple[str, ...]
+    labels: tuple[Label, ...]
     facts: tuple[tuple[str, str], ...]
     reading: Reading
     comparison: Choice | None

@@ -13,7 +13,7 @@ Reading, in the order that bytes become values:
 `table`       `open_table` → `Table`
 `report`      `describe` → `TableReport`, what `credo show` prints
 
-`corpus`      `read_corpus` → `Corpus`: documents as word counts, from texts (`corpus_texts`) or counts (`corpus_counts`)
+`corpus`      `read_corpus` → `Corpus`: documents as word counts (`corpus_texts`, `corpus_counts`)
 
 Turning into numbers:
 

@@ -8,6 +8,7 @@
 `belief`           the result: means and variances of coefficients and of f(x)
 `posterior`        the Posterior record over it; `noise_scale` its part about σ
 `noise_prior`      what is believed of σ; `scale_priors` the quadratures where that is not conjugate
+`propriety`        whether σ can be learned at all from rows that are fitted exactly
 """
 
 from credo.inference.exact.belief import LinearBelief

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
 from credo.blocks.partition import row_ranges
 from credo.errors import UnavailableError
@@ -180,9 +181,22 @@ class LinearBelief:
         """E[σ²] at each node (J, T): itself where given, scale² df/(df − 2) under an inverse gamma, ∞ for df ≤ 2."""
         return self.noise_variance * variance_factor(self.df)
 
+    def expected_noise_sd(self) -> np.ndarray:
+        """E[σ] at each node (J, T): itself where given, scale √(df/2) Γ((df − 1)/2)/Γ(df/2) under an inverse gamma of
+        σ², ∞ for df ≤ 1."""
+        return np.sqrt(self.noise_variance) * sd_factor(self.df)
+
 
 def variance_factor(df: float) -> float:
     """Variance of a unit-scale Student-t: df/(df − 2); 1 for the Normal, ∞ for df ≤ 2."""
     if np.isinf(df):
         return 1.0
     return df / (df - 2.0) if df > 2.0 else np.inf
+
+
+def sd_factor(df: float) -> float:
+    """E[σ] where σ² is inverse gamma with shape df/2 and unit squared scale; 1 where σ is given."""
+    if np.isinf(df):
+        return 1.0
+    half = 0.5 * df
+    return np.sqrt(half) * np.exp(gammaln(half - 0.5) - gammaln(half)) if df > 1.0 else np.inf

@@ -251,13 +251,6 @@ def half_normal(log_x: np.ndarray) -> np.ndarray:
 
 def prior_in_own_units(likelihood: Likelihood, noise: NoisePrior, *, maximise: bool) -> LinearBelief:
     """u ~ N(0, I) whatever the noise, σ² unknown: σ² is integrated by quadrature (or set at the evidence's maximum)."""
-    if noise.is_conjugate and noise.scale == 0.0 and likelihood.nu + 2.0 * noise.shape <= likelihood.spectrum.rank():
-        raise NotIdentifiedError(
-            f"The noise scale is not identified: {likelihood.count:g} rows, and the prior lets the coefficients fit "
-            "them all exactly, so the posterior under an improper prior on σ is improper.",
-            value=likelihood.count,
-            remedy="State noise=cr.noise.Normal(scale), or its variance_prior=cr.InverseGamma(...), or use prior=None.",
-        )
 
     def log_posterior(log_variance: np.ndarray, target: int) -> np.ndarray:
         single = one_target(likelihood, target)

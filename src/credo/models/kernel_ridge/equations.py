@@ -24,6 +24,7 @@ import scipy.linalg
 
 from credo.inference.exact.belief import LinearBelief
 from credo.inference.exact.linear_gaussian import Likelihood, NoisePrior, fixed_prior, learned_scale
+from credo.inference.exact.propriety import ExactFit, count_distinct
 from credo.inference.exact.spectrum import Spectrum, Whitening
 from credo.kernels.base import Kernel
 from credo.prediction.mixture import MixturePredictive
@@ -132,8 +133,9 @@ def solve(
     noise_scale: float | None,
     noise_prior: NoisePrior,
     maximise: bool,
-) -> tuple[KernelBelief, str]:
-    """The belief and its rung: "exact" at a stated ratio 1/α, else "collapsed" or "evidence" over it."""
+) -> tuple[KernelBelief, str, bool]:
+    """The belief, its rung ("exact" at a stated ratio 1/α, else "collapsed" or "evidence" over it), and whether σ is
+    identified."""
     scale = 1.0 if noise_scale is None else noise_scale
     K = kernel(X)
     if alpha is not None:
@@ -147,7 +149,12 @@ def solve(
         kernel = kernel * (1.0 / alpha)
     else:
         belief, rung = learned_scale(likelihood, noise, maximise=maximise), "evidence" if maximise else "collapsed"
-    return KernelBelief(kernel, X, share, row_mean, grand_mean, _in_units(belief, scale), coordinates), rung
+    identified = True
+    if noise is not None:  # at a stated ratio only a constant target leaves nothing to learn σ from
+        fit = ExactFit.of_likelihood(likelihood, len(X), lambda: count_distinct(X))
+        tail = 1.0 if alpha is None else np.inf
+        identified = fit.require_noise("KernelRidge", noise, belief, tail, maximise=maximise and alpha is None)
+    return KernelBelief(kernel, X, share, row_mean, grand_mean, _in_units(belief, scale), coordinates), rung, identified
 
 
 def _in_units(belief: LinearBelief, scale: float) -> LinearBelief:

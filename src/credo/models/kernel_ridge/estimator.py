@@ -59,6 +59,8 @@ class KernelRidge(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator):
     Raises
     ------
     ParameterError, DataError, NotIdentifiedError : a bad argument; bad rows; one row and everything to learn.
+    DataWarning : the noise is learned, but the kernel fits every row that differs and only copies (or weights) of them
+        tell of it: σ is 0 up to rounding, and `result_.status` is "not_identified". Also for a constant target.
 
     Notes
     -----
@@ -130,9 +132,9 @@ class KernelRidge(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator):
         }  # fmt: skip
         if X.shape[0] <= SMALL:
             with single_blas_thread():
-                belief, rung = solve(kernel, X[kept], targets, counted[kept], **options)
+                belief, rung, identified = solve(kernel, X[kept], targets, counted[kept], **options)
         else:
-            belief, rung = solve(kernel, X[kept], targets, counted[kept], **options)
+            belief, rung, identified = solve(kernel, X[kept], targets, counted[kept], **options)
         dual, intercept = belief.dual()
         ratio = (belief.belief.weights * belief.belief.outside).sum(axis=0)
         sigma = 1.0 / np.sqrt((belief.belief.weights / belief.belief.noise_variance).sum(axis=0))
@@ -143,7 +145,8 @@ class KernelRidge(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator):
             dual = full
         learned = belief.belief.quadrature_error if rung == "collapsed" else 0.0
         certificate = {"quadrature_error": learned} if rung == "collapsed" else {}
-        self.result_ = Result("exact" if rung == "exact" else "converged", rung, certificate=certificate)
+        status = ("exact" if rung == "exact" else "converged") if identified else "not_identified"
+        self.result_ = Result(status, rung, certificate=certificate)
         self.X_fit_ = X
         self.kernel_ = kernel
         self.belief_ = belief

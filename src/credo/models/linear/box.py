@@ -11,8 +11,8 @@ from credo.inference.draws import Draws
 from credo.inference.exact.belief import LinearBelief
 from credo.inference.exact.noise_prior import NoisePrior
 from credo.inference.gibbs_chains import CHAINS, run_chains
-from credo.models.linear.gibbs import LinearProblem, by_chain, draw_noise_variance, require_proper, split_targets
-from credo.models.scale_mixtures import Box, NormalMixture
+from credo.models.linear.gibbs import LinearProblem, by_chain, draw_noise_variance, split_targets
+from credo.models.scale_mixtures import Box
 
 __all__ = ["mass_outside", "sample_in_box", "truncated_normal"]
 
@@ -38,7 +38,6 @@ def sample_in_box(
     Along these axes the likelihood factorises, so collinear columns cost nothing; axes that no row touches are uniform.
     Cost P² a sweep.
     """
-    require_proper(problem, NormalMixture(box.low, box.high), noise)
     p, batch = problem.x.shape[1], CHAINS * problem.n_targets
     left, singular, right = np.linalg.svd(problem.x, full_matrices=True)
     singular = np.pad(singular, (0, p - singular.size))

@@ -24,6 +24,7 @@ from credo.distributions.normal import Normal
 from credo.errors import NotIdentifiedError, ParameterError
 from credo.inference.exact.belief import LinearBelief
 from credo.inference.exact.posterior import LinearPosterior
+from credo.inference.exact.propriety import ExactFit, count_distinct
 from credo.inference.exact.sparse import SparseRows
 from credo.inference.exact.spectrum import Whitening
 from credo.inference.exact.statistics import RegressionStatistics, as_factor_of_rows
@@ -82,20 +83,23 @@ def fit_statistics(
         outside = {"mass_outside": found[1]}
         note = "The bounds of the Uniform prior are out of reach: the posterior is the flat one."
         return _exact(found[0], "exact", spec, single, (*advice, note), outside)
-    belief, rung = solve(statistics, prior, column, spec)
-    return _exact(belief, rung, spec, single, advice)
+    belief, rung, identified = solve(statistics, prior, column, spec)
+    return _exact(belief, rung, spec, single, advice, identified=identified)
 
 
 def _exact(
     belief: LinearBelief, rung: str, spec: LinearSpecification, single: bool, advice: tuple[str, ...],
-    certificate: dict[str, Any] | None = None,
+    certificate: dict[str, Any] | None = None, *, identified: bool = True,
 ) -> LinearFit:  # fmt: skip
     if rung == "collapsed":
         certificate = {"quadrature_error": belief.quadrature_error}
-    result = Result("exact" if rung == "exact" else "converged", rung, certificate=certificate or {}, advice=advice)
+    status = ("exact" if rung == "exact" else "converged") if identified else "not_identified"
+    result = Result(status, rung, certificate=certificate or {}, advice=advice)
     scale = None
-    if belief.node_name.startswith("prior"):
-        scale = (belief.weights * np.sqrt(belief.nodes) * belief.mean_noise_sd()).sum(axis=0)
+    if belief.nodes is not None and belief.node_name.startswith("prior"):
+        scale = np.sum(
+            belief.weights * np.sqrt(belief.nodes) * belief.expected_noise_sd(), axis=0, where=belief.weights > 0.0
+        )
     return LinearFit(LinearPosterior(belief, result, spec.names, single), scale)
 
 
@@ -110,7 +114,7 @@ def _flat_if_far(
         return None
     flat = CoefficientPrior("flat", Whitening(np.zeros(unit.size), unit))
     try:
-        belief, _ = solve(statistics, flat, column, spec)
+        belief, *_ = solve(statistics, flat, column, spec)
     except NotIdentifiedError:
         return None
     outside = mass_outside(belief, prior.mixture)
@@ -139,12 +143,24 @@ def _drawn(
         )  # fmt: skip
     problem, rng = _problem(statistics, column, spec), as_generator(spec.seed)
     noise = None if spec.noise_known else (prior.noise or spec.noise_prior)
+    mixture = None if isinstance(prior.mixture, Box) else mixture_of(prior, problem)
+    if noise is not None:
+        _exact_fit(problem, statistics.n_rows, spec).require_proper(OWNER, noise, float(is_relative(mixture)))
     if isinstance(prior.mixture, Box):
         draws = sample_in_box(problem, prior.mixture, noise, rng, OWNER)
     else:
-        mixture = mixture_of(prior, problem)
+        assert mixture is not None
         draws = sample_posterior(problem, mixture, noise, rng, OWNER)
     return _from_draws(draws, spec, single, advice)
+
+
+def is_relative(mixture: ScaleMixture | None) -> bool:
+    return mixture is not None and mixture.relative
+
+
+def _exact_fit(problem: LinearProblem, rows: int, spec: LinearSpecification) -> ExactFit:
+    flat, total = problem.weight is not None, problem.floor / np.finfo(float).eps ** 2
+    return ExactFit.of_rows(problem.x, problem.y, total, problem.nu, flat, rows, spec.distinct)
 
 
 def mixture_of(prior: CoefficientPrior, problem: LinearProblem) -> ScaleMixture:
@@ -193,7 +209,7 @@ def _mode(
     if wide is not None:
         coef, level, result = wide[0], wide[1], replace(wide[2], advice=(*advice, *wide[2].advice))
     elif prior.mixture is None:
-        belief, _ = solve(statistics, prior, column, spec)
+        belief, *_ = solve(statistics, prior, column, spec)
         posterior = LinearPosterior(belief, Result("exact", "exact"), spec.names, False)
         coef, level, result = posterior.mean, posterior.intercept.mean, Result("exact", "map", advice=advice)
     else:
@@ -244,6 +260,8 @@ def _relevance(
     problem = _problem(statistics, False, spec)
     if problem.nu <= 0.0 and noise is not None:
         raise NotIdentifiedError("The noise scale cannot be learned from n_samples=1 with a flat intercept.", value=1)
+    if noise is not None:
+        _exact_fit(problem, statistics.n_rows, spec).require_proper(OWNER, noise, NEGLIGIBLE)  # a maximum: ν − K > 0
     x, y = problem.x, problem.y[:, 0]
     found = find_relevance(x.T @ x, x.T @ y, float(y @ y), problem.nu, noise, float(problem.floor[0]))
     sd, variance = np.sqrt(found.variances), np.full((1, 1), found.noise_variance)
@@ -272,6 +290,8 @@ def fit_rows(X: np.ndarray, y: np.ndarray, spec: LinearSpecification, single: bo
     _require_sampled_prior(prior, spec, kind)
     asked = spec.inference in ("laplace", "nuts", "map") and not changing
     if asked or (prior.kind == "box" and spec.inference == "auto"):
+        if spec.inference != "map":
+            _require_spread(X, y, prior, spec)
         return fit_by_glm(X, y, spec, single)
     if spec.inference not in ("auto", "gibbs") or prior.kind == "box":
         offered = "'auto' or 'nuts'" if prior.kind == "box" else "'auto' or 'gibbs'"
@@ -332,14 +352,20 @@ def _in_whitened_columns(
 
 
 def _require_spread(X: np.ndarray, y: np.ndarray, prior: CoefficientPrior, spec: LinearSpecification) -> None:
-    """Under a scale-free prior of the scale, an exact fit lets it go to 0, and the posterior is improper."""
-    if isinstance(spec.noise.scale, float | int) or spec.noise.scale_prior is not None:
+    """An exact fit lets the scale go to 0, and the posterior may be improper."""
+    if isinstance(spec.noise.scale, float | int):
         return
-    columns = int(np.linalg.matrix_rank(X - X.mean(axis=0))) + spec.fit_intercept
-    relative = prior.kind == "learned" or getattr(prior.mixture, "relative", False)
-    if len(X) <= (spec.fit_intercept if relative else columns) or np.any(np.ptp(y, axis=0) == 0.0):
+    free, flat = spec.noise.scale_prior is None, spec.fit_intercept and spec.intercept_prior is None
+    if free and np.any(np.ptp(y, axis=0) == 0.0):
         raise NotIdentifiedError(
-            f"The noise scale is not identified by {len(X)} rows for {columns} coefficients.",
+            "The noise scale is not identified by a target that is constant.",
             value=len(X),
             remedy="State the scale, or a scale_prior such as cr.HalfNormal(1).",
         )
+    relative = prior.kind == "learned" or getattr(prior.mixture, "relative", False)
+    x = np.column_stack([X, np.ones(len(X))]) if spec.fit_intercept and not flat else X - X.mean(axis=0) * flat
+    fit = ExactFit.of_rows(
+        x, y - y.mean(axis=0) * flat, np.square(y).sum(axis=0), float(len(X) - flat), flat, len(X),
+        lambda: count_distinct(X),
+    )  # fmt: skip
+    fit.require_proper(OWNER, spec.noise_prior, float(relative))

@@ -23,8 +23,10 @@ from credo.inference.exact.linear_gaussian import (
     flat_prior,
     learned_scale,
     prior_in_own_units,
+    require_identified,
 )
 from credo.inference.exact.noise_prior import NoisePrior
+from credo.inference.exact.propriety import ExactFit
 from credo.inference.exact.scale_priors import flat_with_scale_prior, learned_with_scale_prior
 from credo.inference.exact.sparse import SparseRows
 from credo.inference.exact.spectrum import Whitening, centred_rows, plain_rows
@@ -73,26 +75,37 @@ def is_relative(prior: CoefficientPrior) -> bool:
 
 def solve(
     statistics: RegressionStatistics | SparseRows, prior: CoefficientPrior, column: bool, spec: LinearSpecification
-) -> tuple[LinearBelief, str]:
-    """The belief and the name of the rung: "exact", "collapsed" or "evidence"; for what `prepare` gave."""
+) -> tuple[LinearBelief, str, bool]:
+    """The belief, its rung "exact", "collapsed" or "evidence", and whether σ is identified; for what `prepare` gave."""
     likelihood = likelihood_of(statistics, prior, spec, column)
     noise = None if spec.noise_known else (prior.noise or spec.noise_prior)
     quadrature = "evidence" if spec.maximise else "collapsed"
-    if noise is not None and not noise.is_conjugate and prior.kind in ("flat", "learned"):
-        if spec.maximise:
-            raise ParameterError(
-                OWNER, "inference", "'auto' with a prior of the noise scale that is not conjugate", "evidence"
-            )
-        if prior.kind == "flat":
-            return flat_with_scale_prior(likelihood, noise, list(spec.names)), quadrature
-        return learned_with_scale_prior(likelihood, noise), quadrature
-    if prior.kind in ("flat", "box"):
-        return flat_prior(likelihood, noise, list(spec.names)), "exact"
-    if prior.kind == "learned":
-        return learned_scale(likelihood, noise, maximise=spec.maximise), quadrature
+    flat, learned = prior.kind in ("flat", "box"), prior.kind == "learned"
+    family = noise if noise is not None and not noise.is_conjugate else None
+    if family is not None and spec.maximise and (flat or learned):
+        raise ParameterError(
+            OWNER, "inference", "'auto' with a prior of the noise scale that is not conjugate", "evidence"
+        )
+    if flat:
+        require_identified(likelihood.spectrum, list(spec.names))
+    fit = ExactFit.of_likelihood(likelihood, statistics.n_rows, spec.distinct)
+    if noise is not None and prior.kind != "conjugate" and not learned and spec.inference != "map":
+        fit.require_proper(OWNER, noise, 0.0)
+    if flat and family is not None:
+        return flat_with_scale_prior(likelihood, family, list(spec.names)), quadrature, True
+    if flat:
+        return flat_prior(likelihood, noise, list(spec.names)), "exact", True
+    if learned:
+        belief = (
+            learned_with_scale_prior(likelihood, family)
+            if family is not None
+            else learned_scale(likelihood, noise, maximise=spec.maximise)
+        )
+        identified = noise is None or fit.require_noise(OWNER, noise, belief, 1.0, maximise=spec.maximise)
+        return belief, quadrature, identified
     if prior.kind == "stated" and noise is not None:
-        return prior_in_own_units(likelihood, noise, maximise=spec.maximise), quadrature
-    return fixed_prior(likelihood, noise), "exact"
+        return prior_in_own_units(likelihood, noise, maximise=spec.maximise), quadrature, True
+    return fixed_prior(likelihood, noise), "exact", True
 
 
 def with_intercept_prior(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +20,7 @@ from credo.distributions.normal_inverse_gamma import NormalInverseGamma
 from credo.errors import DataError, DataWarning, NotIdentifiedError, ParameterError, UnavailableError, warn
 from credo.inference.exact.leave_one_out import linear_leave_one_out
 from credo.inference.exact.posterior import LinearPosterior
+from credo.inference.exact.propriety import count_distinct
 from credo.inference.exact.sparse import SparseRows, is_sparse
 from credo.inference.exact.statistics import RegressionStatistics, combine, summarise
 from credo.models.columns import checked_rows, checked_weights, column_names, note_columns
@@ -87,7 +89,9 @@ class LinearRegression(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator
 
     Raises
     ------
-    ParameterError, DataError, NotIdentifiedError : a bad argument; bad rows; a posterior that is improper.
+    ParameterError, DataError, NotIdentifiedError : a bad argument; bad rows; a posterior that is improper, as from
+        copies (or weights) of rows too few to tell the noise by. The default prior, whose weights must equal copies as
+        scikit-learn has it, warns of those (`DataWarning`) and sets `result_.status` to "not_identified".
 
     Notes
     -----
@@ -142,7 +146,8 @@ class LinearRegression(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator
         if needs_rows(self.noise):
             return self._fit_rows(X, y, sample_weight)
         statistics, single = self._summarise(X, y, sample_weight, reset=True)
-        self.fit_statistics(statistics, single)
+        at_hand = None if isinstance(X, Source) else lambda: self._count_distinct(X, sample_weight)
+        self._finish(statistics, single, at_hand)
         if rows_noise(self.noise) is not None:  # whose statistics weigh rows by their precision
             self.outcomes_ = Outcomes.of_numbers(y, sample_weight)
         return self
@@ -167,7 +172,12 @@ class LinearRegression(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator
         one pass. Normal noise only; the columns are those of an earlier fit, or x0, x1, ..."""
         if not hasattr(self, "n_features_in_"):
             self.n_features_in_ = statistics.n_columns
-        spec = specify(self, column_names(self))
+        return self._finish(statistics, single_target)
+
+    # -- how -----------------------------------------------------------------------------------------------------
+
+    def _finish(self, statistics: Any, single_target: bool, distinct: Callable[[], int] | None = None) -> Self:
+        spec = replace(specify(self, column_names(self)), distinct=distinct)
         if isinstance(statistics, SeparateTargets):
             fit = self._fit_separately(statistics, spec)
         else:
@@ -176,7 +186,9 @@ class LinearRegression(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator
         self.outcomes_ = Outcomes.of_statistics(statistics)  # type: ignore[arg-type]
         return self._settle_fit(fit, spec, single_target)
 
-    # -- how -----------------------------------------------------------------------------------------------------
+    def _count_distinct(self, X: Any, sample_weight: Any) -> int:
+        kept = None if sample_weight is None else np.asarray(sample_weight) > 0.0
+        return count_distinct(checked_rows(self, X, dtype=np.float64, accept_sparse="csr"), kept)
 
     def _gather(self, statistics: RegressionStatistics, single: bool) -> Self:
         try:
@@ -288,10 +300,6 @@ class LinearRegression(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator
         spread = np.diag(statistics.scatter)[p:] if statistics.scatter is not None else None
         if spread is not None and np.any(spread == 0.0) and not spec.noise_known and statistics.n_rows > 1:
             advice.append("A target is constant: its noise scale is at the floor of rounding.")
-            warn(
-                "LinearRegression: a target is constant, so its learned noise scale is zero up to rounding.",
-                DataWarning,
-            )
         return tuple(advice)
 
     # -- evidence ------------------------------------------------------------------------------------------------

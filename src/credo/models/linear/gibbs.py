@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import NotIdentifiedError
 from credo.inference.draws import Draws
 from credo.inference.exact.noise_prior import NoisePrior
 from credo.inference.exact.spectrum import FactorRows, centred_rows, plain_rows
@@ -91,7 +90,6 @@ def sample_posterior(
     problem: LinearProblem, mixture: ScaleMixture, noise: NoisePrior | None, rng: np.random.Generator, owner: str
 ) -> Draws:
     """Draws of "coef", "intercept", and "noise_scale" and "prior_scale" where they are learned; `noise=None`: σ = 1."""
-    require_proper(problem, mixture, noise)
     batch = CHAINS * problem.n_targets
     gram = None if problem.is_wide else problem.x.T @ problem.x
     offset = np.concatenate([[problem.lead[0]], mixture.mean]) if problem.lead else mixture.mean
@@ -209,17 +207,3 @@ def draw_noise_variance(
             return -0.5 * nu * t - 0.5 * square * np.exp(-t) + noise.log_density(t)
 
     return np.exp(slice_update(log_density, np.log(current), rng))
-
-
-def require_proper(problem: LinearProblem, mixture: ScaleMixture, noise: NoisePrior | None) -> None:
-    """An improper prior of σ needs rows that the coefficients cannot fit exactly, or coefficients relative to σ."""
-    if noise is None or not noise.is_conjugate or noise.scale > 0.0:
-        return
-    used = 0 if mixture.relative else int(np.linalg.matrix_rank(problem.x))
-    if problem.nu + 2.0 * noise.shape <= used:
-        raise NotIdentifiedError(
-            f"The noise scale is not identified: {problem.nu:g} rows beside the intercept, and the prior lets the "
-            "coefficients fit them all exactly, so the posterior under an improper prior of σ is improper.",
-            value=problem.nu,
-            remedy="State noise=cr.noise.Normal(scale), or its scale_prior=cr.HalfNormal(...), or use prior=None.",
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,7 @@ class LinearSpecification:
     inference : the rung asked for
     names : of the columns
     seed : of what samples; a fit is a function of its data
+    distinct : counts the rows that differ, where they are at hand
     """
 
     prior: Any
@@ -44,6 +46,7 @@ class LinearSpecification:
     inference: str
     names: tuple[str, ...]
     seed: Any = 0
+    distinct: Callable[[], int] | None = None
 
     @property
     def maximise(self) -> bool:
