@@ -19,6 +19,13 @@ CASES = {
     "linear_evidence_1e5x50": "the same with the prior's scale by the evidence, 100,000 × 50",
     "logistic_map_1e5x10": "mode of a logistic regression, 100,000 × 10",
     "logistic_posterior_1000x5_fresh": "posterior of a logistic regression, 1,000 × 5, fresh process",
+    "glm_fresh_1000x5_poisson": "posterior of a Poisson regression, 1,000 × 5, fresh process",
+    "glm_map_1e5x20": "modes of a Poisson and a Gamma regression, 100,000 × 20",
+    "l1_path_1000x500": "elastic-net path, 1,000 × 500",
+    "gmm_200000x8": "Gaussian mixture, 200,000 × 8, 8 components",
+    "topics_ap": "PLSA of 20 topics to equal likelihood, 300,000 counts",
+    "nb_gaussian_1e6x20": "Gaussian naive Bayes, 1,000,000 × 20",
+    "density_grid_1e5": "kernel density of 100,000 points on a grid",
     "parquet_bounded": "fit to a Parquet file ten times larger than memory",
 }
 BETWEEN = re.compile(r"(<!-- measured -->\n).*?(<!-- /measured -->)", re.DOTALL)
