@@ -36,7 +36,7 @@ class ElasticNet(ScalarFamily):
     --------
     >>> import credo as cr
     >>> cr.ElasticNet(1.0, 1.0).sd.round(4).item()
-    0.6894
+    0.6891
 
     References
     ----------
