@@ -110,7 +110,7 @@ def test_log_score_of_measurements(name, record_property):
     X, y = numeric(name)
     same, ours = log_score(GaussianNB, X, y, False), log_score(GaussianNB, X, y)
     theirs = log_score(peer.GaussianNB, X, y, False)
-    record_property("credo, integrated", ours), record_property("scikit-learn", theirs)
+    record_property("credo, integrated", float(ours)), record_property("scikit-learn", float(theirs))
     assert same == pytest.approx(theirs, abs=1e-9)
     for cls, other in ((LinearDiscriminantAnalysis, da.LinearDiscriminantAnalysis),
                        (QuadraticDiscriminantAnalysis, da.QuadraticDiscriminantAnalysis)):  # fmt: skip
@@ -118,8 +118,8 @@ def test_log_score_of_measurements(name, record_property):
             theirs = log_score(other, X, y, False)
         except (np.linalg.LinAlgError, ValueError):
             continue
-        record_property(f"credo {cls.__name__}, integrated", log_score(cls, X, y))
-        record_property(f"scikit-learn {cls.__name__}", theirs)
+        record_property(f"credo {cls.__name__}, integrated", float(log_score(cls, X, y)))
+        record_property(f"scikit-learn {cls.__name__}", float(theirs))
         assert log_score(cls, X, y, False) == pytest.approx(theirs, abs=1e-6)
 
 
@@ -142,8 +142,11 @@ def test_log_score_of_tables(name, record_property):
     total = []
     for train, test in StratifiedKFold(5, shuffle=True, random_state=0).split(np.zeros(len(y)), y):
         total.append(NaiveBayes().fit(mixed[train], y[train]).predict_distribution(mixed[test]).log_prob(y[test]))
-    record_property("credo CategoricalNB", same), record_property("credo NaiveBayes", np.concatenate(total).mean())
-    record_property("scikit-learn CategoricalNB", theirs)
+    (
+        record_property("credo CategoricalNB", float(same)),
+        record_property("credo NaiveBayes", float(np.concatenate(total).mean())),
+    )
+    record_property("scikit-learn CategoricalNB", float(theirs))
     assert same >= theirs - 2e-3  # categories absent from a fold: four levels counted or three
 
 
@@ -154,5 +157,8 @@ def test_log_score_of_messages(record_property):
     X, y = CountVectorizer(min_df=2).fit_transform(frame[text].to_list()).tocsr(), frame[label].to_numpy()
     for cls, other in ((BernoulliNB, peer.BernoulliNB), (MultinomialNB, peer.MultinomialNB)):
         ours, theirs = log_score(cls, X, y), log_score(other, X, y, False)
-        record_property(f"credo {cls.__name__}", ours), record_property(f"scikit-learn {cls.__name__}", theirs)
+        (
+            record_property(f"credo {cls.__name__}", float(ours)),
+            record_property(f"scikit-learn {cls.__name__}", float(theirs)),
+        )
         assert ours >= theirs - 1e-12

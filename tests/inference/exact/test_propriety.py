@@ -178,6 +178,15 @@ def test_the_condition_is_that_of_the_integral(nu, rank, shape):
 
 def test_distinct_rows():
     rows = np.array([[0.0, 1.0], [-0.0, 1.0], [2.0, 0.0], [3.0, 0.0]])
-    assert count_distinct(rows) == 3
-    assert count_distinct(scipy.sparse.csr_array(rows)) == 3
-    assert count_distinct(rows, np.array([True, True, True, False])) == 2
+    y = np.zeros(len(rows))
+    assert count_distinct(rows, y) == 3
+    assert count_distinct(scipy.sparse.csr_array(rows), y) == 3
+    assert count_distinct(rows, y, np.array([True, True, True, False])) == 2
+    assert count_distinct(rows, np.arange(len(rows))) == len(rows)
+
+
+def test_copies_with_outcomes_of_their_own_teach_the_noise():
+    """A sample of one number, far from 0 beside its scatter: one row of X, yet a residual (NIST's Mavro)."""
+    y = 2.0018 + 4e-4 * np.array([0.3, -1.1, 0.7, 0.2, -0.4, 1.3, -0.9])
+    model = cr.LinearRegression(prior=cr.Flat(), fit_intercept=False).fit(np.ones((7, 1)), y)
+    np.testing.assert_allclose(model.posterior_.sd, [y.std(ddof=1) / np.sqrt(7) * np.sqrt(6 / 4)], rtol=1e-6)

@@ -171,13 +171,17 @@ def slope_at_zero(noise: NoisePrior) -> float:
     return round(far, 6)  # the difference's own error must not decide a tie
 
 
-def count_distinct(X: Any, kept: np.ndarray | None = None) -> int:
-    """Rows of X (n, P) in float64, dense or sparse, that differ, of those `kept`. Cost n P."""
-    X = X if kept is None else X[kept]
+def count_distinct(X: Any, y: Any, kept: np.ndarray | None = None) -> int:
+    """Rows of X (n, P) in float64, dense or sparse, that differ, or whose y (n,) or (n, T) does, of those `kept`.
+
+    Copies of a row with outcomes of their own leave a residual, and so are no copies here. Cost n P.
+    """
+    y = np.asarray(y, dtype=np.float64).reshape(X.shape[0], -1) + 0.0
+    X, y = (X, y) if kept is None else (X[kept], y[kept])
     if is_sparse(X):
         X = X.copy()
         X.sum_duplicates()
         X.eliminate_zeros()
         ends = zip(X.indptr[:-1], X.indptr[1:], strict=True)
-        return len({(X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in ends})
-    return len({row.tobytes() for row in X + 0.0})  # −0 is 0
+        return len({(X.indices[a:b].tobytes(), X.data[a:b].tobytes(), t.tobytes()) for (a, b), t in zip(ends, y)})
+    return len({row.tobytes() for row in np.column_stack([X + 0.0, y])})  # −0 is 0

@@ -151,7 +151,7 @@ def solve(
         belief, rung = learned_scale(likelihood, noise, maximise=maximise), "evidence" if maximise else "collapsed"
     identified = True
     if noise is not None:  # at a stated ratio only a constant target leaves nothing to learn σ from
-        fit = ExactFit.of_likelihood(likelihood, len(X), lambda: count_distinct(X))
+        fit = ExactFit.of_likelihood(likelihood, len(X), lambda: count_distinct(X, y))
         tail = 1.0 if alpha is None else np.inf
         identified = fit.require_noise("KernelRidge", noise, belief, tail, maximise=maximise and alpha is None)
     return KernelBelief(kernel, X, share, row_mean, grand_mean, _in_units(belief, scale), coordinates), rung, identified

@@ -366,6 +366,6 @@ def _require_spread(X: np.ndarray, y: np.ndarray, prior: CoefficientPrior, spec:
     x = np.column_stack([X, np.ones(len(X))]) if spec.fit_intercept and not flat else X - X.mean(axis=0) * flat
     fit = ExactFit.of_rows(
         x, y - y.mean(axis=0) * flat, np.square(y).sum(axis=0), float(len(X) - flat), flat, len(X),
-        lambda: count_distinct(X),
+        lambda: count_distinct(X, y),
     )  # fmt: skip
     fit.require_proper(OWNER, spec.noise_prior, float(relative))

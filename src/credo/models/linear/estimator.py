@@ -146,7 +146,7 @@ class LinearRegression(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator
         if needs_rows(self.noise):
             return self._fit_rows(X, y, sample_weight)
         statistics, single = self._summarise(X, y, sample_weight, reset=True)
-        at_hand = None if isinstance(X, Source) else lambda: self._count_distinct(X, sample_weight)
+        at_hand = None if isinstance(X, Source) else lambda: self._count_distinct(X, y, sample_weight)
         self._finish(statistics, single, at_hand)
         if rows_noise(self.noise) is not None:  # whose statistics weigh rows by their precision
             self.outcomes_ = Outcomes.of_numbers(y, sample_weight)
@@ -186,9 +186,9 @@ class LinearRegression(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator
         self.outcomes_ = Outcomes.of_statistics(statistics)  # type: ignore[arg-type]
         return self._settle_fit(fit, spec, single_target)
 
-    def _count_distinct(self, X: Any, sample_weight: Any) -> int:
+    def _count_distinct(self, X: Any, y: Any, sample_weight: Any) -> int:
         kept = None if sample_weight is None else np.asarray(sample_weight) > 0.0
-        return count_distinct(checked_rows(self, X, dtype=np.float64, accept_sparse="csr"), kept)
+        return count_distinct(checked_rows(self, X, dtype=np.float64, accept_sparse="csr"), y, kept)
 
     def _gather(self, statistics: RegressionStatistics, single: bool) -> Self:
         try:
