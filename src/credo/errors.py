@@ -17,6 +17,7 @@ __all__ = [
     "ParameterError",
     "DataError",
     "NotIdentifiedError",
+    "ZeroProbabilityError",
     "NotPositiveDefiniteError",
     "NumericalError",
     "BoundFellError",
@@ -97,6 +98,10 @@ class DataError(CredoError, ValueError):
 
 class NotIdentifiedError(CredoError, ValueError):
     """The data and the prior do not determine the posterior (it is improper)."""
+
+
+class ZeroProbabilityError(CredoError, ValueError):
+    """What is conditioned on has probability 0, so that nothing follows from it."""
 
 
 class NumericalError(CredoError, ArithmeticError):

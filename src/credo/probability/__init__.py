@@ -1,0 +1,16 @@
+"""Probability of finitely many things: spaces and events, Bayes' rule, coherent odds.
+
+`masses`      `Masses`: probabilities of outcomes, exact (over a common denominator) or floating
+`algebra`     `Algebra`: a σ-algebra as the partition into its atoms
+`events`      `Event`: a set of outcomes
+`spaces`      `SampleSpace`: conditioning, chain rule, total probability, laws of random variables, trials
+`bayes`       `bayes_rule`
+`coherence`   `coherence`: the sure loss in quoted odds, by a linear programme
+"""
+
+from credo.probability.bayes import bayes_rule
+from credo.probability.coherence import Coherence, coherence
+from credo.probability.events import Event
+from credo.probability.spaces import SampleSpace
+
+__all__ = ["SampleSpace", "Event", "bayes_rule", "Coherence", "coherence"]
