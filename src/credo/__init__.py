@@ -23,7 +23,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
         "ElasticNet", "Horseshoe", "ARD",
         "ConjugateModel", "kl",
     ),
-    "credo.probability": ("SampleSpace", "Event", "bayes_rule", "coherence"),
+    "credo.probability": ("SampleSpace", "Event", "bayes_rule", "coherence", "MarkovChain", "learn_chain"),
     "credo.models.linear": ("LinearRegression",),
     "credo.models.linear.paths": ("ridge_path", "lasso_path", "elastic_net_path"),
     "credo.models.kernel_ridge": ("KernelRidge",),

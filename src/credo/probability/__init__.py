@@ -6,11 +6,22 @@
 `spaces`      `SampleSpace`: conditioning, chain rule, total probability, laws of random variables, trials
 `bayes`       `bayes_rule`
 `coherence`   `coherence`: the sure loss in quoted odds, by a linear programme
+`chains/`     `MarkovChain`, and `learn_chain` from paths
 """
 
 from credo.probability.bayes import bayes_rule
+from credo.probability.chains import ChainPosterior, MarkovChain, learn_chain
 from credo.probability.coherence import Coherence, coherence
 from credo.probability.events import Event
 from credo.probability.spaces import SampleSpace
 
-__all__ = ["SampleSpace", "Event", "bayes_rule", "Coherence", "coherence"]
+__all__ = [
+    "SampleSpace",
+    "Event",
+    "bayes_rule",
+    "Coherence",
+    "coherence",
+    "MarkovChain",
+    "learn_chain",
+    "ChainPosterior",
+]

@@ -1,0 +1,16 @@
+"""Finite Markov chains.
+
+`chain`         `MarkovChain`: what users hold
+`structure`     communicating classes and periods, from the arrows alone
+`stationary`    π = π P, up to a million states, certified by its residual
+`absorption`    where a chain ends, and when
+`mixing`        spectral gap, mixing time, distance to stationarity
+`estimation`    `learn_chain`: Dirichlet posterior of the transitions from paths
+`diagram`       `Diagram`: circles and arrows, in SVG
+"""
+
+from credo.probability.chains.chain import MarkovChain
+from credo.probability.chains.diagram import Diagram
+from credo.probability.chains.estimation import ChainPosterior, learn_chain
+
+__all__ = ["MarkovChain", "ChainPosterior", "learn_chain", "Diagram"]
