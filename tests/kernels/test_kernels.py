@@ -7,9 +7,10 @@ import pytest
 from sklearn.gaussian_process import kernels as peers
 
 from credo.distributions import LogNormal
-from credo.errors import ParameterError
+from credo.errors import NumericalError, ParameterError
 from credo.kernels import (
     RBF,
+    ArcCosine,
     Constant,
     Linear,
     Matern,
@@ -22,7 +23,7 @@ from credo.kernels import (
     White,
 )
 from credo.saving import load, save
-from credo.testing.covariances import awkward_rows, check_kernel
+from credo.testing.covariances import awkward_rows, check_extremes, check_kernel
 
 SMOOTH = {
     "rbf": RBF(0.7),
@@ -44,6 +45,11 @@ SMOOTH = {
     "all fixed": RBF(0.5, fixed="lengthscale"),
     "sum": RBF([0.5, 2.0]) + 0.3 * Linear() + White(0.1) + 1.0,
     "product": RBF(0.5, active_dims=(0,)) * Periodic(1.0, 2.0, active_dims=(1,)) * Polynomial(2),
+    "matern32-ard": Matern([0.7, 1.4], nu=1.5),
+    "rational-fixed": RationalQuadratic([0.5, 1.0], alpha=0.3, fixed="alpha"),
+    "arc1": ArcCosine(1, [0.7, 2.0], 0.3),
+    "arc2": ArcCosine(2, 0.7, 1.3),
+    "arc-fixed": 2.0 * ArcCosine(1, fixed="bias_variance", active_dims=(1,)),
     "nested": 0.5 * (RBF(1.0) + Matern(0.4)) * (Linear() + 2.0),
 }
 
@@ -53,8 +59,25 @@ def test_contract(kernel):
     check_kernel(kernel, n_columns=2)
 
 
-def test_contract_without_slopes():
-    check_kernel(Matern([0.5, 2.0], nu=0.5), n_columns=2, smooth=False)
+@pytest.mark.parametrize("kernel", SMOOTH.values(), ids=SMOOTH.keys())
+def test_nothing_is_lost_at_the_ends_of_floating_point(kernel):
+    check_extremes(kernel, n_columns=2)
+
+
+@pytest.mark.parametrize("kernel", [Matern([0.5, 2.0], nu=0.5), ArcCosine(0, [1.0, 2.0], 0.5)], ids=repr)
+def test_contract_without_slopes(kernel):
+    check_kernel(kernel, n_columns=2, smooth=False)
+    check_extremes(kernel, n_columns=2)
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.7), Matern(0.6), Periodic(0.9, 1.3), Linear(), ArcCosine(1)], ids=repr)
+def test_contract_in_one_column(kernel):
+    check_kernel(kernel, n_columns=1)
+
+
+@pytest.mark.parametrize("kernel", [RBF(4.0), Matern(np.linspace(2.0, 6.0, 20))], ids=["rbf", "matern-ard"])
+def test_contract_in_many_columns(kernel):
+    check_kernel(kernel, n_columns=20)
 
 
 PAIRS = [
@@ -112,8 +135,15 @@ def test_priors_and_limits():
     assert (kernel + White()).log_prior() == kernel.log_prior()
 
 
-def test_save_and_load(tmp_path):
-    kernel = 0.5 * (RBF([0.5, 2.0]) + Matern(0.4, nu=1.5)) * Periodic(1.0, 2.0, active_dims=(1,))
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        0.5 * (RBF([0.5, 2.0]) + Matern(0.4, nu=1.5)) * Periodic(1.0, 2.0, active_dims=(1,)),
+        ArcCosine(2, [0.5, 1.0]) + RationalQuadratic() + Polynomial(3) + White() + Constant(2.0),
+    ],
+    ids=["composed", "others"],
+)
+def test_save_and_load(tmp_path, kernel):
     save(kernel, tmp_path / "kernel.credo")
     again = load(tmp_path / "kernel.credo")
     X = awkward_rows(2)
@@ -138,8 +168,55 @@ def test_save_and_load(tmp_path):
         lambda: RBF(active_dims=(5,))(np.zeros((2, 2))),
         lambda: RBF()(np.zeros(3)),
         lambda: RBF().with_theta([0.0, 1.0]),
+        lambda: RBF(1e-200)(np.full((2, 1), 1e200) * [[1.0], [-1.0]]),
+        lambda: Constant([1.0, 2.0]),
+        lambda: RationalQuadratic(alpha=[1.0, 2.0]),
+        lambda: ArcCosine(3),
+        lambda: ArcCosine(1, [1.0, 2.0])(np.zeros((2, 3))),
+        lambda: Periodic(period=[1.0, 2.0])(np.zeros((2, 3))),
     ],
 )
 def test_refusals_are_named(make):
     with pytest.raises(ParameterError):
         make()
+
+
+@pytest.mark.parametrize(
+    "kernel", [Linear(), Polynomial(3), ArcCosine(2), Linear() * Linear(), 1e200 * Linear()], ids=repr
+)
+def test_overflow_is_named(kernel):
+    with pytest.raises(NumericalError, match="overflows"):
+        kernel(np.full((3, 2), 1e160) if "Scaled" not in repr(kernel) else np.full((3, 2), 1e120))
+
+
+def test_arc_cosine_is_the_expectation_that_it_says():
+    """Monte Carlo over 4·10⁵ hidden units; |difference| ≤ 5 standard errors, a false alarm in 10⁵ or so."""
+    rng = np.random.default_rng(5)
+    x, z, variances = np.array([0.8, -0.3]), np.array([0.1, 1.1]), np.array([1.5, 0.4])
+    a = rng.normal(size=(400_000, 3)) * np.sqrt([*variances, 0.7])
+    left, right = a @ [*x, 1.0], a @ [*z, 1.0]
+    for order in (0, 1, 2):
+        draws = 2.0 * (left > 0) * (right > 0) * (left * right) ** order
+        value = ArcCosine(order, variances, 0.7)(x[None], z[None])[0, 0]
+        assert abs(draws.mean() - value) <= 5.0 * draws.std() / np.sqrt(draws.size)
+
+
+def test_step_networks_keep_the_digits_of_a_small_angle():
+    """1 − k = φ/π is 1e-9/(2π) for x = 1 ± 1e-9/2 (bias 1): an arc cosine of their cosine would be 0 or 1.5e-8."""
+    k = ArcCosine(0)(np.array([[1.0]]), np.array([[1.0 + 1e-9]]))[0, 0]
+    assert 1.0 - k == pytest.approx(1e-9 / (2.0 * np.pi), rel=1e-5)
+
+
+def test_the_pullback_of_many_rows_keeps_nothing(monkeypatch):
+    monkeypatch.setattr("credo.kernels.base.KEPT", 5)
+    check_kernel(2.0 * Matern([0.5, 2.0]) + White(), n_columns=2)
+
+
+@pytest.mark.parametrize(
+    "kernel", [RBF(), Matern(), Linear(), Polynomial(), Periodic(), ArcCosine(), RationalQuadratic()], ids=repr
+)
+def test_rows_that_do_not_fit_are_named(kernel):
+    with pytest.raises(ParameterError, match="Z must be of 2 columns"):
+        kernel(np.zeros((3, 2)), np.zeros((3, 1)))
+    with pytest.raises(ParameterError, match="X must be finite"):
+        kernel(np.full((3, 2), np.nan))

@@ -6,13 +6,22 @@
 `dot`         of a scaled dot product: `Linear`, `Polynomial`
 `periodic`    `Periodic`
 `constant`    `Constant`, `White`
+`arc_cosine`  `ArcCosine`, an infinitely wide network
+`categorical` `Categorical`, `LevelCorrelation`
+`custom`      `Custom`, a function of yours
+`differentiated`  `Differentiated`, slopes as rows
+`profile`, `distance`, `priors`  what several of them share
 
 (Markov kernels of samplers are in `inference.mcmc`.)
 """
 
+from credo.kernels.arc_cosine import ArcCosine
 from credo.kernels.base import Hyperparameter, Kernel
+from credo.kernels.categorical import Categorical, LevelCorrelation
 from credo.kernels.compose import Product, Scaled, Sum
 from credo.kernels.constant import Constant, White
+from credo.kernels.custom import Custom
+from credo.kernels.differentiated import Differentiated
 from credo.kernels.dot import Linear, Polynomial
 from credo.kernels.periodic import Periodic
 from credo.kernels.radial import RBF, Matern, RationalQuadratic
@@ -26,6 +35,11 @@ __all__ = [
     "Polynomial",
     "Constant",
     "White",
+    "ArcCosine",
+    "Categorical",
+    "LevelCorrelation",
+    "Custom",
+    "Differentiated",
     "Sum",
     "Product",
     "Scaled",

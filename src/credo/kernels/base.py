@@ -12,14 +12,21 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
-from credo.errors import ParameterError
+from credo.errors import ParameterError, UnavailableError
+from credo.kernels.priors import log_density, log_density_gradient
 
 __all__ = ["Hyperparameter", "Kernel", "Leaf"]
+
+#: What `Kernel.value_and_pullback` returns beside K: weights (n, n) → gradient (h,).
+Pullback = Callable[[np.ndarray], np.ndarray]
+
+# At 4096 rows an array of all pairs takes 128 MiB, and all kernel work together less than a tenth of a factorisation.
+KEPT = 4096
 
 # Beyond five decades on either side of the data's scale a kernel is a constant or white noise to working precision;
 # within, an optimiser cannot overflow. The same limits as scikit-learn's.
@@ -56,6 +63,33 @@ class Kernel(ABC):
     @abstractmethod
     def gradient(self, X: np.ndarray, Z: np.ndarray | None, weight: np.ndarray) -> np.ndarray:
         """Σ_ab W_ab ∂K_ab/∂θ, (h,). Cost about that of K."""
+
+    def value_and_pullback(self, X: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        """K(X, X) (n, n), and the function W (n, n) → Σ_ab W_ab ∂K_ab/∂θ (h,): value and gradient for less than both.
+
+        K is the caller's: to factorise it in place is safe. The function keeps an array (n, n) or two a part of the
+        kernel; beyond 4096 rows none, and computes again, which is little beside n³. It leaves W as it is, and may be
+        called again.
+        """
+        if len(X) > KEPT:
+            return self(X), lambda weight: self.gradient(X, None, weight)
+        return self._value_and_pullback(X)
+
+    def _value_and_pullback(self, X: np.ndarray) -> tuple[np.ndarray, Pullback]:
+        return self(X), lambda weight: self.gradient(X, None, weight)
+
+    def derivative(self, X: np.ndarray, Z: np.ndarray | None, i: int | None, j: int | None) -> np.ndarray:
+        """∂/∂x_i ∂/∂z_j k(x_a, z_b) (n, m), None for no derivative: the covariance of slopes and values of f.
+
+        UnavailableError : functions of this kernel have no slope in that column.
+        """
+        raise UnavailableError(f"{type(self).__name__} has no `derivative`.")
+
+    def derivative_gradient(
+        self, X: np.ndarray, Z: np.ndarray | None, i: int | None, j: int | None, weight: np.ndarray
+    ) -> np.ndarray:
+        """Σ_ab W_ab ∂/∂θ of `derivative`, (h,)."""
+        raise UnavailableError(f"{type(self).__name__} has no `derivative`.")
 
     @abstractmethod
     def diagonal_gradient(self, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -109,7 +143,22 @@ class Kernel(ABC):
     def log_prior(self) -> float:
         """Log density of θ under the stated priors, with the Jacobian of the log; parameters without one add 0."""
         stated = [hyper for hyper in self.hyperparameters if not hyper.fixed and hyper.prior is not None]
-        return float(sum(np.sum(hyper.prior.log_prob(hyper.value) + np.log(hyper.value)) for hyper in stated))
+        return float(sum(log_density(hyper.prior, hyper.value[None])[0] for hyper in stated))
+
+    def log_prior_gradient(self) -> np.ndarray:
+        """∂ log_prior/∂θ (h,), for a prior of any family; 0 for parameters without one.
+
+        >>> from credo.distributions import Gamma
+        >>> from credo.kernels import RBF
+        >>> RBF(4.0, priors={"lengthscale": Gamma(shape=3.0, rate=2.0)}).log_prior_gradient().round(9).tolist()
+        [-5.0]
+        """
+        parts = [
+            np.zeros(hyper.value.size) if hyper.prior is None else log_density_gradient(hyper.prior, hyper.value)
+            for hyper in self.hyperparameters
+            if not hyper.fixed
+        ]
+        return np.concatenate(parts) if parts else np.empty(0)
 
     def __add__(self, other: Any) -> Kernel:
         from credo.kernels.compose import add
@@ -149,6 +198,7 @@ class Leaf(Kernel):
     """
 
     positive: ClassVar[tuple[str, ...]] = ()
+    vectors: ClassVar[tuple[str, ...]] = ("lengthscale",)  # those of `positive` that may be one for each column
 
     active_dims: tuple[int, ...] | None = dataclasses.field(default=None, kw_only=True)
     priors: Mapping[str, Any] = dataclasses.field(default_factory=dict, kw_only=True, hash=False)
@@ -160,9 +210,9 @@ class Leaf(Kernel):
         for name in self.positive:
             value = np.asarray(getattr(self, name), dtype=np.float64)
             if value.ndim > 1 or value.size == 0 or not np.all((value > 0.0) & np.isfinite(value)):
-                raise ParameterError(
-                    owner, name, "finite and > 0, a number or one for each column", getattr(self, name)
-                )
+                raise ParameterError(owner, name, "finite and > 0", getattr(self, name))
+            if value.ndim and name not in self.vectors:
+                raise ParameterError(owner, name, "a number", getattr(self, name))
             object.__setattr__(self, name, float(value) if value.ndim == 0 else tuple(value.tolist()))
         for field in ("fixed", "priors", "limits"):
             stated = (getattr(self, field),) if isinstance(getattr(self, field), str) else tuple(getattr(self, field))
@@ -200,8 +250,25 @@ class Leaf(Kernel):
         return np.concatenate(parts).astype(np.float64) if parts else np.empty(0)
 
     def _columns(self, X: np.ndarray) -> np.ndarray:
-        """The rows as the kernel sees them, (n, active)."""
-        X = np.asarray(X, dtype=np.float64)
+        """The rows as the kernel sees them, (n, active), as numbers; other columns may hold anything."""
+        columns = self._selected(np.asarray(X))
+        try:
+            numbers = columns.astype(np.float64, copy=False)
+        except (TypeError, ValueError):
+            raise ParameterError(type(self).__name__, "X", "of numbers in the active columns", X) from None
+        if not np.all(np.isfinite(numbers)):
+            raise ParameterError(type(self).__name__, "X", "finite", X)
+        return numbers
+
+    def _like(self, Z: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """`_columns` of Z, as many as of x."""
+        z = self._columns(Z)
+        if z.shape[1] != x.shape[1]:
+            raise ParameterError(type(self).__name__, "Z", f"of {x.shape[1]} columns, as X", z.shape)
+        return z
+
+    def _selected(self, X: np.ndarray) -> np.ndarray:
+        """The active columns (n, active) as they are."""
         if X.ndim != 2:
             raise ParameterError(type(self).__name__, "X", "of shape (n, d)", X.shape)
         if self.active_dims is None:
@@ -218,15 +285,45 @@ class Leaf(Kernel):
         full[:, list(self.active_dims)] = gradient
         return full
 
-    def _scaled(self, X: np.ndarray, lengthscale: Any) -> np.ndarray:
-        """Active columns divided by the lengthscale, a number or one for each."""
-        columns = self._columns(X)
-        size = np.size(lengthscale)
-        if np.ndim(lengthscale) and size != columns.shape[1]:
-            raise ParameterError(
-                type(self).__name__,
-                "lengthscale",
-                f"a number or one for each of {columns.shape[1]} columns",
-                lengthscale,
+    def derivative(self, X: np.ndarray, Z: np.ndarray | None, i: int | None, j: int | None) -> np.ndarray:
+        if i is None and j is None:
+            return self(X, Z)
+        places = self._places(X, i, j)
+        if places is None:
+            return np.zeros((len(X), len(X if Z is None else Z)))
+        return self._derivative(X, Z, places[0], places[1])
+
+    def derivative_gradient(
+        self, X: np.ndarray, Z: np.ndarray | None, i: int | None, j: int | None, weight: np.ndarray
+    ) -> np.ndarray:
+        if i is None and j is None:
+            return self.gradient(X, Z, weight)
+        places = self._places(X, i, j)
+        if places is None:
+            return np.zeros(self.theta.size)
+        return self._derivative_gradient(X, Z, places[0], places[1], weight)
+
+    def _places(self, X: np.ndarray, i: int | None, j: int | None) -> tuple[int | None, int | None] | None:
+        """Columns as numbers among the active ones; None if one is not, so that k does not depend on it."""
+        active = range(np.shape(X)[1]) if self.active_dims is None else self.active_dims
+        if any(column is not None and column not in active for column in (i, j)):
+            return None
+        if not self._has_slopes():
+            raise UnavailableError(
+                f"{self!r} has no slopes.",
+                value=self,
+                remedy="Use RBF, Matern(nu=1.5) or Matern(nu=2.5), or take slopes in columns that it does not look at.",
             )
-        return columns / lengthscale
+        return None if i is None else active.index(i), None if j is None else active.index(j)
+
+    def _has_slopes(self) -> bool:
+        """Whether `_derivative` and `_derivative_gradient`, by numbers of active columns, are there."""
+        return False
+
+    def _derivative(self, X: np.ndarray, Z: np.ndarray | None, i: int | None, j: int | None) -> np.ndarray:
+        return np.zeros((len(X), len(X if Z is None else Z)))
+
+    def _derivative_gradient(
+        self, X: np.ndarray, Z: np.ndarray | None, i: int | None, j: int | None, weight: np.ndarray
+    ) -> np.ndarray:
+        return np.zeros(self.theta.size)

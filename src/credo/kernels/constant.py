@@ -38,6 +38,9 @@ class Constant(Leaf):
     def diagonal_gradient(self, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return self._free({"variance": self.variance * np.sum(weight)})
 
+    def _has_slopes(self) -> bool:
+        return True  # 0, what the base class says
+
     def input_gradient(self, X: np.ndarray, Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.zeros(np.shape(X))
 
@@ -56,7 +59,10 @@ class White(Leaf):
     variance: Any = 1.0
 
     def __call__(self, X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
-        return self.variance * np.eye(len(X)) if Z is None else np.zeros((len(X), len(Z)))
+        K = np.zeros((len(X), len(X if Z is None else Z)))
+        if Z is None:
+            np.fill_diagonal(K, self.variance)
+        return K
 
     def diagonal(self, X: np.ndarray) -> np.ndarray:
         return np.full(len(X), self.variance)
@@ -66,6 +72,9 @@ class White(Leaf):
 
     def diagonal_gradient(self, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return self._free({"variance": self.variance * np.sum(weight)})
+
+    def _has_slopes(self) -> bool:
+        return True  # 0: it is the noise of values, and says nothing of slopes
 
     def input_gradient(self, X: np.ndarray, Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.zeros(np.shape(X))

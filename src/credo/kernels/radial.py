@@ -1,82 +1,73 @@
 """Kernels of a scaled distance: f(q), q = Σ_j (x_j − z_j)²/ℓ_j². All have k(x, x) = 1.
 
-With slopes f'(q) and B = W ∘ f', no array with an axis of dimensions is needed:
+With D_j = (x_j − z_j)/ℓ_j:
 
-    ∂/∂log ℓ_j  = −2 Σ_ab B_ab (x_aj − z_bj)²/ℓ_j² = −2 [Σ_a (B1)_a x_aj² + Σ_b (Bᵀ1)_b z_bj² − 2 Σ_a x_aj (Bz)_aj]/ℓ_j²
-    ∂/∂x_a      = 2 [(B1)_a x_a − (Bz)_a]/ℓ²
+    ∂q/∂log ℓ_j = −2 D_j²                 ∂k/∂x_i         =  2 f′ D_i/ℓ_i
+    ∂k/∂z_j     = −2 f′ D_j/ℓ_j           ∂²k/∂x_i ∂z_j   = −4 f″ D_i D_j/(ℓ_i ℓ_j) − 2 f′ [i = j]/ℓ_i²
 
-which is one matrix product. Columns are centred first, so that a common offset costs no digits.
+Columns are centred before they are scaled, so that a common offset costs no digits.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.spatial.distance
 
 from credo.errors import ParameterError
-from credo.kernels.base import Leaf
+from credo.kernels.distance import LARGE, blocks, square_distances, weighted_differences, weighted_squares
+from credo.kernels.profile import Profile, Term
 from credo.saving.registry import register
 
 __all__ = ["RBF", "Matern", "Radial", "RationalQuadratic"]
 
 
 @dataclass(frozen=True, repr=False)
-class Radial(Leaf):
-    """Base of the kernels of a scaled distance; `lengthscale` is a number or one for each active column (ARD)."""
-
-    positive: ClassVar[tuple[str, ...]] = ("lengthscale",)
+class Radial(Profile):
+    """Base of the kernels of a scaled distance: a subclass supplies `_profile`, f and its derivatives in q."""
 
     lengthscale: Any = 1.0
 
-    @abstractmethod
-    def _profile(self, q: np.ndarray) -> np.ndarray:
-        """f(q)."""
-
-    @abstractmethod
-    def _slope(self, q: np.ndarray) -> np.ndarray:
-        """f'(q), with 0 where it has no finite value at q = 0: it is multiplied by differences that are 0 there."""
-
-    def _shape_gradients(self, q: np.ndarray, weight: np.ndarray) -> dict[str, float]:
-        """Σ W ∂f/∂log(parameter) for parameters besides the lengthscale."""
-        return {}
-
-    def __call__(self, X: np.ndarray, Z: np.ndarray | None = None) -> np.ndarray:
-        return self._profile(self._distance(*self._pair(X, Z), Z is None))
-
     def diagonal(self, X: np.ndarray) -> np.ndarray:
         return np.ones(self._columns(X).shape[0])
-
-    def gradient(self, X: np.ndarray, Z: np.ndarray | None, weight: np.ndarray) -> np.ndarray:
-        x, z = self._pair(X, Z)
-        q = self._distance(x, z, Z is None)
-        B = weight * self._slope(q)
-        if np.ndim(self.lengthscale) == 0:
-            by_column: Any = float(np.vdot(B, q))
-        else:
-            squares = B.sum(axis=1) @ np.square(x) + B.sum(axis=0) @ np.square(z)
-            by_column = squares - 2.0 * np.einsum("aj,aj->j", x, B @ z)
-        return self._free({"lengthscale": -2.0 * by_column, **self._shape_gradients(q, weight)})
 
     def diagonal_gradient(self, X: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return np.zeros(self.theta.size)
 
     def input_gradient(self, X: np.ndarray, Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
         x, z = self._pair(X, Z)
-        B = weight * self._slope(self._distance(x, z, False))
-        return self._scattered(2.0 * (B.sum(axis=1)[:, None] * x - B @ z) / self.lengthscale, X)
+        q = self._argument(x, z)
+        total = np.empty_like(x)
+        for rows in blocks(*q.shape):
+            total[rows] = weighted_differences(weight[rows] * self._profile(q[rows], 1), x[rows], z, q[rows])
+        return self._scattered(2.0 * total / self.lengthscale, X)
 
     def _pair(self, X: np.ndarray, Z: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        x = self._scaled(X, self.lengthscale)
-        centre = x.mean(axis=0) if x.shape[0] else 0.0
-        return x - centre, x - centre if Z is None else self._scaled(Z, self.lengthscale) - centre
+        X = self._columns(X)
+        centre = (X / max(len(X), 1)).sum(axis=0)  # divided first: the sum of large numbers may overflow
+        x = self._checked_scale(X - centre)
+        return x, x if Z is None else self._checked_scale(self._like(Z, X) - centre)
 
-    def _distance(self, x: np.ndarray, z: np.ndarray, same: bool) -> np.ndarray:
-        """q (n, m) by differences: exact for near-duplicates, which a root would magnify."""
-        return scipy.spatial.distance.cdist(x, z, "sqeuclidean")
+    def _argument(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return square_distances(x, z)
+
+    def _by_column(self, B: np.ndarray, x: np.ndarray, z: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return weighted_squares(B, x, z, a)
+
+    def _total(self, B: np.ndarray, a: np.ndarray) -> float:
+        return float(np.vdot(B, a))
+
+    def _terms(self, x: np.ndarray, z: np.ndarray, i: int | None, j: int | None) -> list[Term]:
+        scale = self._each(x.shape[1])
+        first, second = (None if k is None else np.subtract.outer(x[:, k], z[:, k]) / scale[k] for k in (i, j))
+        if second is None:
+            return [Term(1, 2.0 * first, (i,))]  # type: ignore[arg-type, operator]
+        if first is None:
+            return [Term(1, -2.0 * second, (j,))]  # type: ignore[arg-type]
+        same = [Term(1, -2.0 / scale[i] ** 2, (i,))] if i == j else []  # type: ignore[index, arg-type]
+        # where the product saturates f″ is 0
+        return [Term(2, -4.0 * np.clip(first * second, -LARGE, LARGE), (i, j)), *same]  # type: ignore[arg-type]
 
 
 @register
@@ -90,24 +81,11 @@ class RBF(Radial):
     [[0.606531]]
     """
 
-    def _profile(self, q: np.ndarray) -> np.ndarray:
-        return np.exp(-0.5 * q)
-
-    def _slope(self, q: np.ndarray) -> np.ndarray:
-        return -0.5 * np.exp(-0.5 * q)
-
-    def _distance(self, x: np.ndarray, z: np.ndarray, same: bool) -> np.ndarray:
-        """By one matrix product: exp(−q/2) is smooth at 0, so rounding of q is rounding of k."""
-        xs = np.einsum("aj,aj->a", x, x)
-        zs = xs if same else np.einsum("bj,bj->b", z, z)
-        q = x @ z.T
-        q *= -2.0
-        q += xs[:, None]
-        q += zs
-        np.maximum(q, 0.0, out=q)
-        if same:
-            np.fill_diagonal(q, 0.0)
-        return q
+    def _profile(self, a: np.ndarray, order: int) -> np.ndarray:
+        value = -0.5 * a
+        np.exp(value, out=value)
+        value *= (-0.5) ** order
+        return value
 
 
 @register
@@ -131,19 +109,33 @@ class Matern(Radial):
         if self.nu not in (0.5, 1.5, 2.5):
             raise ParameterError("Matern", "nu", "0.5, 1.5 or 2.5", self.nu, "For ∞ use RBF.")
 
-    def _profile(self, q: np.ndarray) -> np.ndarray:
-        r = np.sqrt(2.0 * self.nu * q)
-        decay = np.exp(-r)
-        if self.nu == 0.5:
-            return decay
-        return (1.0 + r) * decay if self.nu == 1.5 else (1.0 + r + r * r / 3.0) * decay
+    def _has_slopes(self) -> bool:
+        return self.nu > 0.5
 
-    def _slope(self, q: np.ndarray) -> np.ndarray:
-        r = np.sqrt(2.0 * self.nu * q)
-        decay = np.exp(-r)
-        if self.nu == 0.5:
-            return np.where(r > 0.0, -0.5 * decay / np.where(r > 0.0, r, 1.0), 0.0)
-        return -1.5 * decay if self.nu == 1.5 else -(5.0 / 6.0) * (1.0 + r) * decay
+    def _profile(self, a: np.ndarray, order: int) -> np.ndarray:
+        """With r = √(2ν q) and e^(−r): d/dq is ν/r d/dr, which takes (1 + r + r²/3) to −(5/6)(1 + r), and so on."""
+        r = np.sqrt((2.0 * self.nu) * a)
+        value = np.exp(-r)
+        step = int(2 - self.nu + 0.5) + order  # 0: (1 + r + r²/3)e^−r … 2: e^−r, then its derivatives
+        value *= _COEFFICIENTS[self.nu][order]
+        if step == 0:
+            value *= 1.0 + r + r * r / 3.0
+        elif step == 1:
+            value *= 1.0 + r
+        elif step > 2:
+            # r⁻³ would overflow; so near, it is multiplied by r² or more, and the product is 0 to working precision
+            inverse = np.where(r > 1e-75, 1.0 / np.maximum(r, 1e-75), 0.0)
+            value *= inverse if step == 3 else inverse**2 * (1.0 + inverse)
+        return value
+
+
+# f⁽ᵒ⁾ = coefficient · g, g = (1 + r + r²/3)e^−r, (1 + r)e^−r, e^−r, e^−r/r, e^−r(1/r² + 1/r³), each −dg/dr/r of the one
+# before up to 1/3 and 1: so each step multiplies by −ν (and the first by 1/3).
+_COEFFICIENTS = {
+    0.5: (1.0, -0.5, 0.25),
+    1.5: (1.0, -1.5, 2.25, -3.375),
+    2.5: (1.0, -2.5 / 3.0, 6.25 / 3.0, -15.625 / 3.0),
+}
 
 
 @register
@@ -159,12 +151,21 @@ class RationalQuadratic(Radial):
 
     alpha: Any = 1.0
 
-    def _profile(self, q: np.ndarray) -> np.ndarray:
-        return np.exp(-self.alpha * np.log1p(q / (2.0 * self.alpha)))
+    def _profile(self, a: np.ndarray, order: int) -> np.ndarray:
+        """(−½)ᵒ Π_{s<o} (1 + s/α) (1 + u)^(−α−o), u = q/(2α)."""
+        factor = (-0.5) ** order * np.prod(1.0 + np.arange(order) / self.alpha)
+        return factor * np.exp(-(self.alpha + order) * self._log1p(a))
 
-    def _slope(self, q: np.ndarray) -> np.ndarray:
-        return -0.5 * np.exp(-(self.alpha + 1.0) * np.log1p(q / (2.0 * self.alpha)))
+    def _shape_gradients(self, a: np.ndarray, order: int, weight: np.ndarray) -> dict[str, float]:
+        """f⁽ᵒ⁾ (−α log(1 + u) + (α + o) u/(1 + u) − Σ_{s<o} s/(α + s))."""
+        if "alpha" in self.fixed:
+            return {}
+        steps = np.arange(order)
+        share = a / (a + 2.0 * self.alpha)
+        slope = (self.alpha + order) * share - self.alpha * self._log1p(a) - np.sum(steps / (self.alpha + steps))
+        return {"alpha": float(np.vdot(weight * self._profile(a, order), slope))}
 
-    def _shape_gradients(self, q: np.ndarray, weight: np.ndarray) -> dict[str, float]:
-        u = q / (2.0 * self.alpha)
-        return {"alpha": float(np.vdot(weight * self._profile(q), self.alpha * (u / (1.0 + u) - np.log1p(u))))}
+    def _log1p(self, q: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            u = q / (2.0 * self.alpha)
+        return np.log1p(np.minimum(u, LARGE))
