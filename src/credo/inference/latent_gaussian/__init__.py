@@ -6,11 +6,13 @@
 `propagation`   `expectation_propagation`: the Gaussian that matches moments site by site
 `posterior`     `LatentPosterior`: what both return; predictions, evidence and its gradients
 `softmax`       `laplace_softmax`: k classes, one latent function each
+`softmax_mode`  its curvature and its mode
 
 Engines know no kernel and no table: a prior is arrays, a likelihood is a record of `distributions/likelihoods`.
 """
 
 from credo.inference.latent_gaussian.laplace import laplace_latent
+from credo.inference.latent_gaussian.mode import Sites
 from credo.inference.latent_gaussian.posterior import LatentPosterior
 from credo.inference.latent_gaussian.prior import LatentPrior, WeightPrior
 from credo.inference.latent_gaussian.propagation import expectation_propagation
@@ -20,6 +22,7 @@ __all__ = [
     "LatentPrior",
     "WeightPrior",
     "LatentPosterior",
+    "Sites",
     "laplace_latent",
     "expectation_propagation",
     "SoftmaxPosterior",

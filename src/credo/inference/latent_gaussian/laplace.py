@@ -20,12 +20,21 @@ from credo.errors import ParameterError
 from credo.inference.latent_gaussian.mode import Sites, mode_of
 from credo.inference.latent_gaussian.posterior import LatentPosterior, difference
 from credo.inference.latent_gaussian.prior import GaussianPrior
+from credo.inference.newton import TOLERANCE
 
 __all__ = ["laplace_latent"]
 
 
 def laplace_latent(
-    prior: GaussianPrior, likelihood: Likelihood, y: Any, psi: Any = None, weights: Any = None, start: Any = None
+    prior: GaussianPrior,
+    likelihood: Likelihood,
+    y: Any,
+    psi: Any = None,
+    weights: Any = None,
+    start: Any = None,
+    *,
+    tol: float = TOLERANCE,
+    checked: bool = False,
 ) -> LatentPosterior:
     """The mode of f and the Gaussian there.
 
@@ -33,7 +42,10 @@ def laplace_latent(
     ----------
     prior : `LatentPrior(covariance, mean)` or `WeightPrior(features, covariance, mean)`
     y : outcomes (n,); psi : auxiliary parameters; weights : times each row counts
-    start : coordinates of an earlier fit (`posterior.state.coordinates`), to start from
+    start : coordinates of an earlier fit (`posterior.state.coordinates`), to start from if better than the prior mean
+
+    tol : of the gain, in nats, that the last step promises
+    checked : y (n,) float64 is taken as it is, counts that are not whole too (a quasi-likelihood)
 
     A mode with no proper curvature (possible only if the likelihood is not log-concave) has status "not_identified".
 
@@ -52,11 +64,11 @@ def laplace_latent(
             "smooth: this one has no curvature to build on; expectation_propagation takes it",
             likelihood,
         )
-    sites = Sites.of("laplace_latent", prior, likelihood, y, psi, weights)
-    state, value, report = mode_of(prior, sites, start)
+    sites = Sites.of("laplace_latent", prior, likelihood, y, psi, weights, checked)
+    state, value, report = mode_of(prior, sites, start, tol)
     third = sites.derivatives(state.mean, 3)[3]
     evidence = value - state.half_log_determinant
-    slope = 0.5 * state.variance * third
+    slope = 0.5 * state.rough_variance * third
 
     def psi_slope() -> np.ndarray:
         if sites.psi is None or sites.psi.size == 0:

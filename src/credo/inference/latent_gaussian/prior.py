@@ -8,13 +8,14 @@ dense K     α = K⁻¹(E f − m) = (I + T K)⁻¹ν. B = I + T^½ K T^½ = L L
             what the others leave: R = VᵀV − UᵀU.
 f = Φ w     w = m₀ + C z, S₀ = C Cᵀ, A = Φ C, z ~ N(0, I): H = I + AᵀTA, E z = H⁻¹Aᵀν.
 
-`coordinates` are α or z: f = `latent(coordinates)`, and `energy` = ½ (f − m)ᵀK⁻¹(f − m) in them.
+`coordinates` are α or z: f = `latent(coordinates)`, and `pairing` is (f − m)ᵀK⁻¹(f′ − m) in those of f and f′.
 
 Reference: Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, §3.4 and §3.6.
 """
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -25,24 +26,32 @@ from credo.errors import NotPositiveDefiniteError, ParameterError
 from credo.numerics.cholesky import cholesky, log_determinant, solve_lower
 from credo.numerics.lapack import triangle
 
-__all__ = ["Conditioned", "GaussianPrior", "LatentPrior", "WeightPrior"]
+__all__ = ["Conditioned", "GaussianPrior", "LatentPrior", "WeightPrior", "inverse_from"]
+
+_LAPACK: Any = scipy.linalg.lapack  # compiled: no type checker sees into it
+# 1 − (B⁻¹)_ii is right to some 1e-14 n^½: above the first it has ten digits, above the second five, which is plenty
+# where Σ_ii is multiplied by something of the size of τ_i, so that rows that say nothing add nothing.
+DIGITS, FEW_DIGITS = 1e-4, 1e-9
 
 
 class Conditioned(Protocol):
     """A prior given sites (τ, ν)."""
 
+    tau: np.ndarray
     coordinates: np.ndarray
     mean: np.ndarray  # (n,) of f
     log_normaliser: float  # log ∫ Π sites dN(f; m, K) = ½ νᵀΣν − ½ log |I + K T|
+    variance: Any  # (n,) diagonal of Σ, made when asked for
 
     @property
-    def variance(self) -> np.ndarray: ...  # (n,) diagonal of Σ
+    def rough_variance(self) -> np.ndarray: ...  # the same to 1e-13 of 1/τ
     @property
     def half_log_determinant(self) -> float: ...  # ½ log |I + K T|
-    def explicit(self, change: np.ndarray) -> float: ...  # ½ αᵀ dK α − ½ tr(R dK)
-    def response(self, change: np.ndarray, g: np.ndarray) -> np.ndarray: ...  # (I + K T)⁻¹ dK g
+    def renewed(self, nu: np.ndarray) -> Conditioned: ...  # the same τ with other ν, without a factorisation
+    def still(self) -> np.ndarray: ...  # W with Σ W ∘ dK = ½ αᵀ dK α − ½ tr(R dK)
+    def lift(self, g: np.ndarray) -> np.ndarray: ...  # Φᵀ g where changes are of S₀, g where they are of K
     def spread(self, g: np.ndarray) -> np.ndarray: ...  # Σ g
-    def relax(self, d: np.ndarray) -> np.ndarray: ...  # (I + K T)⁻¹ d
+    def relax(self, g: np.ndarray) -> np.ndarray: ...  # (I + T K)⁻¹ g
 
 
 class GaussianPrior(Protocol):
@@ -53,18 +62,21 @@ class GaussianPrior(Protocol):
     def condition(self, tau: np.ndarray, nu: np.ndarray) -> Conditioned | None: ...
     def origin(self) -> np.ndarray: ...  # coordinates of f = m
     def latent(self, coordinates: np.ndarray) -> np.ndarray: ...
-    def energy(self, coordinates: np.ndarray) -> float: ...
+    def pairing(self, a: np.ndarray, b: np.ndarray, shift: np.ndarray) -> float: ...  # shift = latent(b) − mean
 
 
 class LatentPrior:
     """f ~ N(mean, covariance): covariance (n, n) positive semi-definite, mean (n,) or a number.
 
-    Raises `NotPositiveDefiniteError`. Conditioning costs n³/3; the variances another n³.
+    Raises `NotPositiveDefiniteError`, unless the covariance is `known` to be one (a kernel's is), which saves n³/3.
+    Conditioning costs n³/3; the variances another 2n³/3.
     """
 
-    def __init__(self, covariance: Any, mean: Any = 0.0) -> None:
+    def __init__(self, covariance: Any, mean: Any = 0.0, *, known: bool = False) -> None:
         self.covariance = _square("LatentPrior", "covariance", covariance)
         self.mean = _vector("LatentPrior", "mean", mean, len(self.covariance))
+        if known:
+            return
         # B would hide an indefinite K where the sites are weak. 1e-8: what rounding may do to a singular one.
         slack = np.abs(np.diag(self.covariance)).mean() * 1e-8 + np.finfo(float).tiny
         if triangle(self.covariance + slack * np.eye(len(self.covariance)), lower=True) is None:
@@ -82,9 +94,9 @@ class LatentPrior:
         """m + K α."""
         return self.mean + self.covariance @ coordinates
 
-    def energy(self, coordinates: np.ndarray) -> float:
-        """½ αᵀ K α."""
-        return 0.5 * float(coordinates @ (self.covariance @ coordinates))
+    def pairing(self, a: np.ndarray, b: np.ndarray, shift: np.ndarray) -> float:
+        """αᵀ (K α′)."""
+        return float(a @ shift)
 
     def condition(self, tau: np.ndarray, nu: np.ndarray) -> DenseConditioned | None:
         """The posterior given sites; None where negative τ leave no proper one."""
@@ -99,23 +111,36 @@ class DenseConditioned:
 
     def __init__(self, prior: LatentPrior, tau: np.ndarray, nu: np.ndarray) -> None:
         k = prior.covariance
-        self.prior, self.tau, self.nu = prior, tau, nu
+        self.prior, self.tau = prior, tau
         self.root = np.sqrt(np.maximum(tau, 0.0))
-        b = self.root[:, None] * k * self.root
+        b = self.root[:, None] * k
+        b *= self.root
         b[np.diag_indices_from(b)] += 1.0
-        self.lower = cholesky(b, "I + T^½ K T^½").lower
+        upper = triangle(b.T, lower=False)  # as LAPACK stores it, so that nothing is copied here or below
+        self.lower = cholesky(b, "I + T^½ K T^½").lower if upper is None else upper.T
         self.half_log_determinant = 0.5 * log_determinant(self.lower)
         self.negative = np.flatnonzero(tau < 0.0)
         if self.negative.size:
             self._second_stage()
+        self._place(nu)
+
+    def _place(self, nu: np.ndarray) -> None:
+        """The mean, given ν."""
+        k, tau = self.prior.covariance, self.tau
+        self.nu = nu
         # α = ν − R K ν loses the digits of K T ≫ 1. With ν = T c + ν′, c for the strong sites, it is ν′ + R (c − K ν′).
         strong = tau * np.diag(k) > 1.0
         target = np.where(strong, nu / np.where(strong, tau, 1.0), 0.0)
         rest = np.where(strong, 0.0, nu)
         self.coordinates = rest + self.reduce(target - k @ rest)
         shift = k @ self.coordinates
-        self.mean = prior.mean + shift
+        self.mean = self.prior.mean + shift
         self.log_normaliser = 0.5 * float(nu @ shift) - self.half_log_determinant
+
+    def renewed(self, nu: np.ndarray) -> DenseConditioned:
+        other = copy.copy(self)
+        other._place(nu)
+        return other
 
     def _second_stage(self) -> None:
         """Sites of negative precision: I − N^½ A N^½ must be positive definite, A what the others leave of K."""
@@ -132,7 +157,7 @@ class DenseConditioned:
     def _positive(self, x: np.ndarray) -> np.ndarray:
         """VᵀV x."""
         root = self.root if x.ndim == 1 else self.root[:, None]
-        return root * scipy.linalg.cho_solve((self.lower, True), root * x, check_finite=False)
+        return root * scipy.linalg.cho_solve((self.lower.T, False), root * x, check_finite=False)
 
     def _up(self, x: np.ndarray) -> np.ndarray:
         """U x = L₂⁻¹ N^½ (x − K VᵀV x) on the rows of negative precision."""
@@ -159,31 +184,56 @@ class DenseConditioned:
         return narrowed
 
     @cached_property
+    def _inverse(self) -> np.ndarray:
+        """B⁻¹ (n, n)."""
+        return inverse_from(self.lower)
+
+    @cached_property
     def variance(self) -> np.ndarray:
-        k = self.prior.covariance
-        return np.maximum(np.diag(k) - self.reduction(k), 0.0)
+        return self._variances(DIGITS)
+
+    @property
+    def rough_variance(self) -> np.ndarray:
+        return self._variances(FEW_DIGITS)
+
+    def _variances(self, least: float) -> np.ndarray:
+        """Where all τ ≥ 0 from τ_i Σ_ii = 1 − (B⁻¹)_ii, which the gradient needs too, while that is `least` or more."""
+        k, told = self.prior.covariance, np.zeros(self.tau.size)
+        if not self.negative.size:
+            told = 1.0 - np.diag(self._inverse)
+        enough = told > least
+        variance = told / np.where(enough, self.tau, 1.0)
+        rows = np.flatnonzero(~enough)
+        if rows.size:
+            variance[rows] = np.diag(k)[rows] - self.reduction(k[:, rows])
+        return np.maximum(variance, 0.0)
 
     def covariance(self) -> np.ndarray:
         """Σ (n, n)."""
         k = self.prior.covariance
         return k - k @ self.reduce(k)
 
-    def explicit(self, change: np.ndarray) -> float:
-        return 0.5 * float(self.coordinates @ change @ self.coordinates) - 0.5 * float(np.sum(self._reducer * change))
+    def still(self) -> np.ndarray:
+        """½ (ααᵀ − R): R is made once and spares every hyperparameter a matrix product."""
+        if self.negative.size:
+            reducer = self.reduce(np.eye(self.tau.size))
+        else:
+            reducer = self.root[:, None] * self._inverse
+            reducer *= self.root
+        weight = np.multiply.outer(self.coordinates, self.coordinates)
+        weight -= reducer
+        weight *= 0.5
+        return weight
 
-    @cached_property
-    def _reducer(self) -> np.ndarray:
-        """R (n, n): made once, it spares every hyperparameter a matrix product."""
-        return self.reduce(np.eye(self.tau.size))
+    def lift(self, g: np.ndarray) -> np.ndarray:
+        return g
 
-    def response(self, change: np.ndarray, g: np.ndarray) -> np.ndarray:
-        return self.relax(change @ g)
-
-    def relax(self, d: np.ndarray) -> np.ndarray:
-        return d - self.prior.covariance @ self.reduce(d)
+    def relax(self, g: np.ndarray) -> np.ndarray:
+        return g - self.reduce(self.prior.covariance @ g)
 
     def spread(self, g: np.ndarray) -> np.ndarray:
-        return self.relax(self.prior.covariance @ g)
+        shift = self.prior.covariance @ g
+        return shift - self.prior.covariance @ self.reduce(shift)
 
 
 class WeightPrior:
@@ -220,9 +270,9 @@ class WeightPrior:
         """m + A z."""
         return self.mean + self.design @ coordinates
 
-    def energy(self, coordinates: np.ndarray) -> float:
-        """½ zᵀz."""
-        return 0.5 * float(coordinates @ coordinates)
+    def pairing(self, a: np.ndarray, b: np.ndarray, shift: np.ndarray) -> float:
+        """zᵀz′."""
+        return float(a @ b)
 
     def condition(self, tau: np.ndarray, nu: np.ndarray) -> WeightConditioned | None:
         """The posterior given sites; None where negative τ leave no proper one."""
@@ -247,6 +297,10 @@ class WeightConditioned:
     def variance(self) -> np.ndarray:
         return np.sum(solve_lower(self.lower, self.prior.design.T) ** 2, axis=0)
 
+    @property
+    def rough_variance(self) -> np.ndarray:
+        return self.variance
+
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean (P,) of w and the lower factor of its precision (P, P), as `SplitProposal` wants them."""
         prior = self.prior
@@ -256,28 +310,34 @@ class WeightConditioned:
         upper: Any = np.linalg.qr(precision_root.T, mode="r")
         return mean, (upper * np.sign(np.diag(upper))[:, None]).T
 
-    def explicit(self, change: np.ndarray) -> float:
-        """`change` is that of S₀ (P, P)."""
-        inner = self._whitened(change)
-        trace = np.trace(inner) - np.trace(scipy.linalg.cho_solve((self.lower, True), inner))  # AᵀRA = I − H⁻¹
-        return 0.5 * float(self.coordinates @ inner @ self.coordinates) - 0.5 * float(trace)
+    def renewed(self, nu: np.ndarray) -> WeightConditioned:
+        return WeightConditioned(self.prior, self.tau, nu, self.lower)
 
-    def response(self, change: np.ndarray, g: np.ndarray) -> np.ndarray:
-        design = self.prior.design
-        return design @ scipy.linalg.cho_solve((self.lower, True), self._whitened(change) @ (design.T @ g))
+    def still(self) -> np.ndarray:
+        """Of changes of S₀ (P, P): C⁻ᵀ ½ (z zᵀ − AᵀRA) C⁻¹, AᵀRA = I − H⁻¹."""
+        inverse = scipy.linalg.cho_solve((self.lower, True), np.eye(self.coordinates.size))
+        inner = 0.5 * (np.multiply.outer(self.coordinates, self.coordinates) + inverse)
+        inner[np.diag_indices_from(inner)] -= 0.5
+        half = solve_lower(self.prior.root, inner, transpose=True)
+        return solve_lower(self.prior.root, half.T, transpose=True)
 
-    def relax(self, d: np.ndarray) -> np.ndarray:
+    def lift(self, g: np.ndarray) -> np.ndarray:
+        return self.prior.features.T @ g
+
+    def relax(self, g: np.ndarray) -> np.ndarray:
         design = self.prior.design
-        return d - design @ scipy.linalg.cho_solve((self.lower, True), design.T @ (self.tau * d))
+        return g - self.tau * (design @ scipy.linalg.cho_solve((self.lower, True), design.T @ g))
 
     def spread(self, g: np.ndarray) -> np.ndarray:
         design = self.prior.design
         return design @ scipy.linalg.cho_solve((self.lower, True), design.T @ g)
 
-    def _whitened(self, change: np.ndarray) -> np.ndarray:
-        """C⁻¹ dS₀ C⁻ᵀ."""
-        half = solve_lower(self.prior.root, change)
-        return solve_lower(self.prior.root, half.T).T
+
+def inverse_from(lower: np.ndarray) -> np.ndarray:
+    """(L Lᵀ)⁻¹ of a lower factor (n, n). Cost 2n³/3."""
+    inverse, _ = _LAPACK.dpotri(lower.T, lower=0)  # info ≠ 0 only for a zero on the diagonal, which a factor has not
+    inverse += np.triu(inverse, 1).T  # below the diagonal there are zeros, the factor's
+    return inverse
 
 
 def _square(owner: str, name: str, value: Any, size: int | None = None) -> np.ndarray:

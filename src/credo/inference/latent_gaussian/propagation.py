@@ -7,12 +7,14 @@ towards the one that gives q the tilted mean and variance; at a fixed point all 
 
 which is stationary in the sites there: its gradients are those at fixed sites.
 
-All sites move at once (one conditioning a sweep) by a share, the damping, that is halved when the sweep overshoots:
-when the posterior stops being proper or the mismatch grows. A likelihood that is not log-concave may need sites of
-negative precision; they are kept while the whole is proper.
+All sites move at once (one conditioning a sweep), to where the last few sweeps extrapolate (Anderson's acceleration:
+strongly correlated sites settle in 20 sweeps instead of 150), by a share, the damping, that is halved when the sweep
+overshoots: when the posterior stops being proper or the mismatch grows. A likelihood that is not log-concave may need
+sites of negative precision; they are kept while the whole is proper.
 
 Reference: Minka (2001), UAI 17; Minka (2004), Power EP, MSR-TR-2004-149; Rasmussen and Williams (2006), §3.6; Jylänki,
-Vanhatalo and Vehtari (2011), Robust Gaussian process regression with a Student-t likelihood, JMLR 12.
+Vanhatalo and Vehtari (2011), Robust Gaussian process regression with a Student-t likelihood, JMLR 12; Anderson (1965),
+Iterative procedures for nonlinear integral equations, JACM 12.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ TOLERANCE = 1e-8
 # half-life of eight.
 MAX_SWEEPS = 200
 SMALLEST_STEP = 1e-3
+# Sweeps that Anderson's acceleration looks back on: beyond some eight the least squares only see rounding.
+DEPTH = 8
 POWERS = (1.0, 0.5, 0.25)
 
 
@@ -66,17 +70,18 @@ def expectation_propagation(
     tol: float = TOLERANCE,
     max_iter: int = MAX_SWEEPS,
     start: tuple[np.ndarray, np.ndarray] | None = None,
+    checked: bool = False,
 ) -> LatentPosterior:
     """The Gaussian whose marginals match those of each row's exact term.
 
     Parameters
     ----------
-    prior, y, psi, weights : as in `laplace_latent`; a row that counts ω times is its likelihood to the power ω
+    prior, y, psi, weights, checked : as in `laplace_latent`; a row that counts ω times is its likelihood to the power ω
     power : p in (0, 1]; 1 is EP, and on two data at a time the most accurate (tests: variances within 1 %, within 10 %
         at ½); smaller is more robust and closer to variational inference. Default 1, and where its sites do not settle,
         as they need not if the likelihood is not log-concave, ½ and then ¼.
     tol : largest move of a marginal mean (in its sds) and of a log variance at the end
-    start : sites (τ, ν) of an earlier fit (`posterior.state.tau`, `.nu`)
+    start : sites (τ, ν) of an earlier fit (`posterior.state.tau`, `.nu`), used where they leave a proper posterior
 
     Warns (`ConvergenceWarning`) and reports "max_iter" when the sites do not settle. Cost: one conditioning and n
     tilted moments a sweep, 5 to 30 sweeps.
@@ -95,7 +100,7 @@ def expectation_propagation(
         raise ParameterError(owner, "power", "in (0, 1]", power)
     if not tol > 0 or max_iter < 1:
         raise ParameterError(owner, "tol, max_iter", "positive", (tol, max_iter))
-    sites = Sites.of(owner, prior, likelihood, y, psi, weights)
+    sites = Sites.of(owner, prior, likelihood, y, psi, weights, checked)
     for p in powers:
         run = _settle(prior, sites, p, start, tol, max_iter)
         if run.sweep.mismatch <= tol:
@@ -116,16 +121,21 @@ class _Run:
 def _settle(prior: GaussianPrior, sites: Sites, power: float, start: Any, tol: float, max_iter: int) -> _Run:
     """Sweeps until the moments match, or damping and patience end."""
     began, n = time.perf_counter(), prior.mean.size
-    sweep = _sweep(prior, sites, power, *(start if start is not None else (np.zeros(n), np.zeros(n))))
-    if sweep is None:
-        raise ParameterError("expectation_propagation", "start", "sites that leave a proper posterior", start)
+    sweep = None if start is None else _sweep(prior, sites, power, *start)
+    if sweep is None:  # no start, or one that leaves no proper posterior here
+        sweep = _sweep(prior, sites, power, np.zeros(n), np.zeros(n))
+    assert sweep is not None
     damping, trace, seconds = 1.0, [sweep.mismatch], [0.0]
+    history: list[tuple[np.ndarray, np.ndarray]] = []
     while sweep.mismatch > tol and len(trace) <= max_iter and damping > SMALLEST_STEP:
-        moved = [old + damping * (new - old) for old, new in zip((sweep.tau, sweep.nu), sweep.target, strict=True)]
-        following = _sweep(prior, sites, power, moved[0], moved[1])
+        at = np.concatenate([sweep.tau, sweep.nu])
+        history = [*history[-DEPTH:], (at, np.concatenate(sweep.target) - at)]
+        tau, nu = np.split(_accelerated(history, sweep.state.variance, damping), 2)
+        following = _sweep(prior, sites, power, tau, nu)
         # The first sweeps may look worse while they find the mass; later ones may not.
         if following is None or (len(trace) > 3 and following.mismatch > 1.5 * sweep.mismatch):
-            damping *= 0.5
+            damping *= 1.0 if len(history) > 1 else 0.5
+            history = []
             continue
         if following.mismatch > 0.95 * sweep.mismatch and len(trace) > 3:
             damping *= 0.7
@@ -133,6 +143,21 @@ def _settle(prior: GaussianPrior, sites: Sites, power: float, start: Any, tol: f
         trace.append(sweep.mismatch)
         seconds.append(time.perf_counter() - began)
     return _Run(power, sweep, tuple(trace), tuple(seconds))
+
+
+def _accelerated(history: list[tuple[np.ndarray, np.ndarray]], variance: np.ndarray, damping: float) -> np.ndarray:
+    """Anderson's step: what the last sweeps (sites, what they lack) combine to with the least lack, and a share of it.
+
+    Sites count in units of the posterior: τ times its variance, ν times its sd.
+    """
+    at, lack = history[-1]
+    if len(history) == 1:
+        return at + damping * lack
+    unit = np.concatenate([variance, np.sqrt(variance)])
+    moves = np.stack([at - x for x, _ in history[:-1]], axis=1)
+    changes = np.stack([lack - r for _, r in history[:-1]], axis=1)
+    share = np.linalg.lstsq(unit[:, None] * changes, unit * lack, rcond=1e-10)[0]
+    return at + damping * lack - (moves + damping * changes) @ share
 
 
 def _sweep(prior: GaussianPrior, sites: Sites, power: float, tau: np.ndarray, nu: np.ndarray) -> _Sweep | None:

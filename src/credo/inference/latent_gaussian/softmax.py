@@ -1,72 +1,134 @@
 """Laplace's method for k classes, one latent function each: f_c ~ N(m_c, K_c), y_i ~ softmax(f_i1 … f_ik).
 
-The curvature W = diag(π) − Π Πᵀ couples the k functions of a row. With E_c = D_c^½ (I + D_c^½ K_c D_c^½)⁻¹ D_c^½, D_c =
-diag π_c, everything costs k Cholesky factors of n and one of Σ_c E_c, (k + 1) n³/3, and no (nk)³:
+    log evidence = log p(y | f̂) − ½ (f̂ − m)ᵀK⁻¹(f̂ − m) − ½ log |I + K W|,  W = diag(π) − Π Πᵀ
 
-    (K + W⁻¹)⁻¹ = E − E R M⁻¹ Rᵀ E,   M = Σ_c E_c,   R stacks k identities.
+couples the functions of a row only; `softmax_mode` says how that keeps the cost at k n³. The gradient has the part at
+a fixed mode and, through the third derivatives of the softmax, that of the mode's move.
 
-Reference: Rasmussen and Williams (2006), §3.5, algorithms 3.3 and 3.4.
+Reference: Rasmussen and Williams (2006), §3.5; the gradient is that of §5.5.1 with W no longer diagonal.
 """
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from credo.distributions.likelihoods import CategoricalLogit
 from credo.errors import ParameterError
-from credo.inference.newton import MAX_HALVINGS, MAX_ITER, SUFFICIENT, TOLERANCE
+from credo.inference.latent_gaussian.softmax_mode import Curvature, SoftmaxTask, softmax_mode
 from credo.inference.result import Result
-from credo.numerics.cholesky import cholesky, log_determinant
+from credo.numerics.cholesky import cholesky, solve_lower
 
 __all__ = ["SoftmaxPosterior", "laplace_softmax"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SoftmaxPosterior:
-    """Gaussian at the mode: `mean` (n, k); what predicts new points; log_evidence.
+    """Gaussian at the mode: `mean` (n, k); log_evidence; what predicts new points and moves hyperparameters.
 
-    pull : K⁻¹(f̂ − m) = y − π (n, k)
+    pull : K⁻¹(f̂ − m) = ω (y − π) (n, k)
     """
 
+    task: SoftmaxTask
     mean: np.ndarray
     pull: np.ndarray
     log_evidence: float
     result: Result
-    e: np.ndarray
-    factor: np.ndarray
+    curvature: Curvature
+
+    @property
+    def n_classes(self) -> int:
+        return self.mean.shape[1]
 
     def predict(self, cross: Any, covariance: Any, mean: Any = 0.0) -> tuple[np.ndarray, np.ndarray]:
         """Mean (q, k) and covariance (q, k, k) at q new points.
 
         cross : (k, n, q) or (n, q), prior covariances with the training points; covariance : (k, q) or (q,), variances
         """
-        k, n = self.e.shape[0], self.e.shape[1]
+        e, k, n = self.curvature.e, self.n_classes, len(self.mean)
         cross = np.broadcast_to(np.asarray(cross, dtype=np.float64), (k, n, np.shape(cross)[-1]))
-        q = cross.shape[2]
-        narrowed = np.einsum("cij,cjq->ciq", self.e, cross)
-        coupled = scipy.linalg.cho_solve((self.factor, True), narrowed.transpose(1, 0, 2).reshape(n, k * q))
-        coupled = coupled.reshape(n, k, q)
+        narrowed = e @ cross
+        half = np.stack([solve_lower(self.curvature.factor, part) for part in narrowed])
         # Cov(c, d) = δ (k** − k*ᵀE_c k*) + k*ᵀE_c M⁻¹ E_d k*
-        joint = np.einsum("cnq,ndq->qcd", narrowed, coupled)
-        own = np.broadcast_to(np.asarray(covariance, dtype=np.float64), (k, q)) - np.einsum(
-            "cnq,cnq->cq", cross, narrowed
-        )
+        joint = np.einsum("cnq,dnq->qcd", half, half)
+        own = np.asarray(covariance, dtype=np.float64) - np.einsum("cnq,cnq->cq", cross, narrowed)
         joint[:, np.arange(k), np.arange(k)] += own.T
         return mean + np.einsum("cnq,nc->qc", cross, self.pull), joint
 
+    def blocks(self) -> np.ndarray:
+        """The posterior covariance of the k functions at each row, (n, k, k). Cost 3 k n³."""
+        return self._blocks(self._halves())
 
-def laplace_softmax(covariances: Any, y: Any, n_classes: int, mean: Any = 0.0) -> SoftmaxPosterior:
+    def _halves(self) -> np.ndarray:
+        """L_M⁻¹ E_c (k, n, n)."""
+        return np.stack([solve_lower(self.curvature.factor, e) for e in self.curvature.e])
+
+    def _blocks(self, halves: np.ndarray) -> np.ndarray:
+        K, e = self.task.covariances, self.curvature.e
+        raised = np.stack([half @ K[c] for c, half in enumerate(halves)])
+        joint = np.einsum("cjn,djn->ncd", raised, raised)
+        for c in range(self.n_classes):
+            joint[:, c, c] += np.diag(K[c]) - np.einsum("ij,ji->i", K[c], e[c] @ K[c])
+        return joint
+
+    def evidence_weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """W (k, n, n) and w (n, k) with d log evidence = Σ_c Σ W_c ∘ dK_c + Σ w ∘ dm. Cost 6 k n³."""
+        halves = self._halves()
+        slope = self._slope(self._blocks(halves))
+        pull = self.pull.T
+        moved = slope - self.curvature.reduce(self.task.apply(slope))  # slope · ∂f̂ = movedᵀ (dK pull + dm)
+        weight = np.empty_like(halves)
+        for c, half in enumerate(halves):
+            np.matmul(half.T, half, out=weight[c])
+            weight[c] -= self.curvature.e[c]
+            weight[c] *= 0.5
+            weight[c] += np.multiply.outer(0.5 * (pull[c] + moved[c]), pull[c])
+            weight[c] += np.multiply.outer(0.5 * pull[c], moved[c])
+        return weight, (pull + moved).T
+
+    def _slope(self, blocks: np.ndarray) -> np.ndarray:
+        """∂/∂f (k, n) of −½ log |I + K W| through W: ½ ω Σ_ab Σ_ab ∂³ log p/∂f_a ∂f_b ∂f_c."""
+        p = self.curvature.p.T
+        inner = np.einsum("nab,nb->na", blocks, p)
+        own = np.einsum("naa->na", blocks)
+        within = np.sum(p * inner, axis=1, keepdims=True)
+        third = -p * (own - 2.0 * inner + 2.0 * within - np.sum(p * own, axis=1, keepdims=True))
+        return 0.5 * self.task.weights * third.T
+
+    def log_weights(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+        """Log importance weights (n_draws,) of draws from this Gaussian towards the posterior; their mean is the ratio
+        of the evidence to `log_evidence`'s. The prior cancels: what is left is log p less its expansion at the mode.
+        """
+        task, curvature = self.task, self.curvature
+        k, n = curvature.p.shape
+        noise = rng.standard_normal((2, k, n, n_draws))
+        roots = [cholesky(K, "the prior covariance").lower for K in task.covariances]
+        free = np.stack([root @ z for root, z in zip(roots, noise[0], strict=True)])
+        # W = V Vᵀ, V = ω^½ (diag π^½ − π π^½ᵀ); f₀ + K V ε less what the sites pull back has covariance (K⁻¹ + W)⁻¹
+        root_p = np.sqrt(curvature.p)[..., None]
+        site = root_p * noise[1]
+        site -= curvature.p[..., None] * site.sum(axis=0)
+        free += task.apply(np.sqrt(curvature.weights)[:, None] * site)
+        move = np.moveaxis(free - task.apply(curvature.reduce(free)), -1, 0)  # (S, k, n)
+        at = self.mean.T
+        change = task.log_prob(at + move) - task.log_prob(at)
+        average = np.sum(curvature.p * move, axis=1)
+        bend = curvature.weights * (np.sum(curvature.p * move**2, axis=1) - average**2)
+        return np.sum(change - np.sum(self.pull.T * move, axis=1) + 0.5 * bend, axis=1)
+
+
+def laplace_softmax(
+    covariances: Any, y: Any, n_classes: int, mean: Any = 0.0, weights: Any = None, start: Any = None
+) -> SoftmaxPosterior:
     """The mode of the k latent functions and the Gaussian there.
 
     Parameters
     ----------
     covariances : (k, n, n), or (n, n) shared by the classes
-    y : codes (n,) 0..k−1; mean : prior mean, broadcasting to (n, k)
+    y : codes (n,) 0..k−1; mean : prior mean, broadcasting to (n, k); weights : times > 0 that each row counts
+    start : `pull` (n, k) of an earlier fit, to start from if better than the prior mean
 
     Examples
     --------
@@ -80,88 +142,12 @@ def laplace_softmax(covariances: Any, y: Any, n_classes: int, mean: Any = 0.0) -
     covariances = np.asarray(covariances, dtype=np.float64)
     if covariances.shape not in ((n, n), (k, n, n)):
         raise ParameterError("laplace_softmax", "covariances", f"({n}, {n}) or ({k}, {n}, {n})", covariances.shape)
-    covariances = np.broadcast_to(covariances, (k, n, n))
-    centre = np.broadcast_to(np.asarray(mean, dtype=np.float64), (n, k))
-    f, value, result = _mode(covariances, codes, centre, likelihood)
-    e, factor, half_log_determinant = _curvature(covariances, likelihood.mean(f))
-    pull = likelihood.value_and_derivatives(codes, f, order=1)[1]
-    return SoftmaxPosterior(f, pull, value - half_log_determinant, result, e, factor)
-
-
-def _mode(
-    covariances: np.ndarray, codes: np.ndarray, centre: np.ndarray, likelihood: CategoricalLogit
-) -> tuple[np.ndarray, float, Result]:
-    """f̂ (n, k), the objective there and the report, by Newton with halving; f = centre + K α."""
-    began, status = time.perf_counter(), "max_iter"
-
-    def objective(alpha: np.ndarray, shift: np.ndarray) -> float:
-        return float(np.sum(likelihood.log_prob(codes, centre + shift)) - 0.5 * np.sum(alpha * shift))
-
-    alpha, shift = np.zeros_like(centre), np.zeros_like(centre)
-    value = objective(alpha, shift)
-    trace, seconds = [value], [0.0]
-    for _ in range(MAX_ITER):
-        step, change, gain = _step(covariances, codes, centre, likelihood, alpha, shift)
-        done = 0.5 * gain <= max(TOLERANCE, 8.0 * np.finfo(float).eps * abs(value))
-        rounding = 64.0 * np.finfo(float).eps * (1.0 + abs(value))
-        for halvings in range(MAX_HALVINGS):
-            scale = 0.5**halvings
-            trial = objective(alpha + scale * step, shift + scale * change)
-            if trial >= value + SUFFICIENT * scale * gain - rounding:
-                break
-        else:  # no step gains: at the mode up to rounding, or stuck
-            status = "converged" if done or gain <= 1e-8 * (1.0 + abs(value)) else "max_iter"
-            break
-        alpha, shift, value = alpha + scale * step, shift + scale * change, trial
-        trace.append(value)
-        seconds.append(time.perf_counter() - began)
-        if done:
-            status = "converged"
-            break
-    return centre + shift, value, Result(status, "laplace", tuple(trace), tuple(seconds))
-
-
-def _step(
-    covariances: np.ndarray,
-    codes: np.ndarray,
-    centre: np.ndarray,
-    likelihood: CategoricalLogit,
-    alpha: np.ndarray,
-    shift: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Newton's step in α and in f, and the slope of the objective along it. b = W g + ∇; α = b − (K + W⁻¹)⁻¹ K b."""
-    _, slope = likelihood.value_and_derivatives(codes, centre + shift, order=1)
-    p = likelihood.mean(centre + shift)
-    e, factor, _ = _curvature(covariances, p)
-    b = p * shift - p * np.sum(p * shift, axis=1, keepdims=True) + slope
-    step = b - _reduce(e, factor, _apply(covariances, b)) - alpha
-    change = _apply(covariances, step)
-    return step, change, float(np.sum((slope - alpha) * change))
-
-
-def _apply(matrices: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Each class's matrix (k, n, n) times its column of x (n, k)."""
-    return np.einsum("cij,jc->ic", matrices, x)
-
-
-def _curvature(covariances: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """E (k, n, n), the Cholesky factor of M = Σ E_c, and ½ log |I + K W|."""
-    k, n = covariances.shape[:2]
-    e, total = np.empty((k, n, n)), 0.0
-    for c in range(k):
-        root = np.sqrt(p[:, c])
-        b = root[:, None] * covariances[c] * root
-        b[np.diag_indices(n)] += 1.0
-        lower = cholesky(b, "I + D^½ K D^½").lower
-        half = scipy.linalg.solve_triangular(lower, np.diag(root), lower=True)
-        e[c] = half.T @ half
-        total += 0.5 * log_determinant(lower)
-    factor = cholesky(e.sum(axis=0), "Σ E_c").lower
-    return e, factor, total + 0.5 * log_determinant(factor)
-
-
-def _reduce(e: np.ndarray, factor: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(E − E R M⁻¹ Rᵀ E) x for x (n, k)."""
-    inner = _apply(e, x)
-    common = scipy.linalg.cho_solve((factor, True), inner.sum(axis=1))
-    return inner - np.einsum("cij,j->ic", e, common)
+    counted = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+    if counted.shape != (n,) or not np.all(np.isfinite(counted) & (counted > 0.0)):
+        raise ParameterError("laplace_softmax", "weights", f"{n} finite numbers > 0", weights)
+    centre = np.ascontiguousarray(np.broadcast_to(np.asarray(mean, dtype=np.float64), (n, k)).T)
+    task = SoftmaxTask(np.broadcast_to(covariances, (k, n, n)), codes, centre, counted, likelihood)
+    f, value, result = softmax_mode(task, None if start is None else np.asarray(start, dtype=np.float64).T)
+    curvature = Curvature(task, f)
+    evidence = value - curvature.half_log_determinant
+    return SoftmaxPosterior(task, f.T, task.slope(f).T, evidence, result, curvature)
