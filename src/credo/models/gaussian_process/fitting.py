@@ -1,0 +1,194 @@
+"""From rows to a `Belief`: units, defaults, and the hyperparameters where a score is highest."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from credo.distributions import LogNormal
+from credo.errors import DataError, NotIdentifiedError, ParameterError
+from credo.inference.result import Result
+from credo.kernels import Differentiated, Kernel, Scaled
+from credo.models.gaussian_process.belief import Belief, as_values
+from credo.models.gaussian_process.defaults import default_kernel
+from credo.models.gaussian_process.learning import climb
+from credo.models.gaussian_process.mean import mean_of
+from credo.models.gaussian_process.noise import Stated, WithSlopes, noise_of
+from credo.models.gaussian_process.observations import Observations
+from credo.models.gaussian_process.solvers.base import Solver
+from credo.models.gaussian_process.solvers.white import has_white
+from credo.saving.registry import register
+
+__all__ = ["LEARN", "Seen", "Units", "choose_theta", "in_users_units", "log_evidence", "prepare"]
+
+LEARN = ("map", "evidence", "loo", "kfold")
+OWNER = "GaussianProcessRegressor"
+
+
+@register
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Outcomes are location + unit · (what the belief is about); both (T,)."""
+
+    location: np.ndarray
+    unit: np.ndarray
+
+    def inside(self, y: np.ndarray) -> np.ndarray:
+        """y (n, T) in these units."""
+        return (y - self.location) / self.unit
+
+    def outside(self, z: np.ndarray) -> np.ndarray:
+        return self.location + self.unit * z
+
+    @property
+    def common(self) -> float:
+        """The unit, where all targets share it."""
+        return float(self.unit[0])
+
+    @property
+    def shared(self) -> float:
+        """The unit that a kernel is to be multiplied by, 1 where targets differ in theirs."""
+        return self.common if np.ptp(self.unit) == 0.0 else 1.0
+
+    @classmethod
+    def trivial(cls) -> Units:
+        return cls(np.zeros(1), np.ones(1))
+
+
+class Seen(NamedTuple):
+    """What a fit is given: rows X (n, d), y (n, T), copies w (n,), and slopes (X, column, value, sd), each (m, …)."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weights: np.ndarray
+    slopes: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray] | None = None
+
+
+def prepare(
+    seen: Seen, kernel: Kernel | None, noise: Stated, mean: Any, mean_prior: Any, solver: Any, *, merge: bool
+) -> tuple[Belief, Units, str]:
+    """The belief at the hyperparameters that a search starts from, its units, and why its solver was taken."""
+    X, y, w = seen.X, seen.y, seen.weights
+    centred = mean in ("constant", "linear") and (mean_prior is None or type(mean_prior).__name__ == "Flat")
+    units, size = _units(y, w, centred=centred, scaled=kernel is None, common=noise.scale is not None)
+    covariance: Kernel = default_kernel(X, w) if kernel is None else kernel
+    scatter: Any = noise_of(noise, X, w, size, units.common)
+    ratio = np.ones(len(X))
+    if noise.scale is not None:
+        ratio = np.broadcast_to(np.square(np.asarray(noise.scale) / units.common), ratio.shape).astype(np.float64)
+    average = mean_of(mean, mean_prior, X, w, units.common)
+    _require_identified(noise, average.flat, average.n_coefficients, float(w.sum()))
+    merge = merge and not has_white(covariance)  # copies of a row differ in what no other row shares
+    z = units.inside(y)
+    if seen.slopes is not None:
+        where, column, value, sd = seen.slopes
+        covariance, scatter = Differentiated(covariance), WithSlopes(scatter)
+        average = dataclasses.replace(average, sloped=True)
+        X = np.concatenate([as_values(X), np.column_stack([where, column])])
+        z = np.concatenate([z, value[:, None] / units.unit])
+        w = np.concatenate([w, np.ones(len(value))])
+        ratio = np.concatenate([ratio, np.square(sd / units.common)])
+    chosen, reason = _solver(solver, covariance, X, scatter)
+    return Belief(covariance, scatter, average, Observations.of(X, z, ratio, w, merge=merge), chosen), units, reason
+
+
+def _solver(solver: Any, kernel: Kernel, X: np.ndarray, noise: Any) -> tuple[Solver, str]:
+    from credo.models.gaussian_process.solvers.choose import choose
+
+    if isinstance(solver, str) and solver == "auto":
+        return choose(kernel, *X.shape)
+    if isinstance(solver, (str, type)) or not callable(solver) or not hasattr(solver, "cost"):
+        raise ParameterError(OWNER, "solver", '"auto" or a record such as solvers.Exact()', solver)
+    record: Any = solver
+    return record, "stated"
+
+
+def _units(y: np.ndarray, weights: np.ndarray, *, centred: bool, scaled: bool, common: bool) -> tuple[Units, float]:
+    """Units of y (n, T), and the sd of the outcomes in them; `common`: one unit for all targets."""
+    share = weights / weights.sum()
+    size = np.abs(y).max(axis=0)
+    size = np.where(size > 0.0, size, 1.0)  # squares of y near the ends of floating point are out of its range
+    location = share @ (y / size) if centred else np.zeros(y.shape[1])
+    sd = np.sqrt(share @ np.square(y / size - location))
+    # A constant target has no scale but its own level.
+    sd = size * np.where(sd > 1e-13, sd, 1.0)
+    largest = sd.max()
+    overall = float(largest * np.sqrt(np.mean(np.square(sd / largest))))
+    if not scaled:
+        return Units(size * location, np.ones(sd.size)), overall
+    return Units(size * location, np.full(sd.size, overall) if common else sd), 1.0
+
+
+def _require_identified(noise: Stated, flat: bool, coefficients: int, rows: float) -> None:
+    if noise.scale is None and noise.prior is None and rows <= (coefficients if flat else 0):
+        raise NotIdentifiedError(
+            f"The noise cannot be learned from n_samples={rows:g} with a flat mean.",
+            value=rows,
+            remedy="State noise=, or add rows.",
+        )
+
+
+def in_users_units(kernel: Kernel, unit: float) -> Kernel:
+    """unit² · kernel, with the priors that it states."""
+    if isinstance(kernel, Differentiated):
+        kernel = kernel.kernel
+    if unit == 1.0:
+        return kernel
+    if not isinstance(kernel, Scaled):
+        return unit**2 * kernel
+    prior = kernel.priors.get("variance")
+    priors = {} if prior is None else {"variance": LogNormal(prior.mu + 2.0 * np.log(unit), prior.sigma)}
+    limits = {name: (low * unit**2, high * unit**2) for name, (low, high) in kernel.limits.items()}
+    return dataclasses.replace(kernel, variance=kernel.variance * unit**2, priors=priors, limits=limits)
+
+
+def choose_theta(
+    belief: Belief, how: str, *, n_restarts: int, folds: int, rng: np.random.Generator
+) -> tuple[Belief, Result]:
+    """The belief at the θ where the score is highest.
+
+    how : "evidence", log p(y); "map", plus the log priors stated of kernel and noise; "loo", "kfold", log p of what is
+        left out, plus those priors
+    """
+    if not belief.theta.size:
+        return belief, Result("exact", "exact")
+    groups = _folds(len(belief.observations.X), how, folds, rng)
+    last = belief
+
+    def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal last
+        last = belief.at(theta)
+        score = last.evidence() if groups is None else last.left_out_score(groups)
+        if how == "evidence":
+            return score.value, score.theta
+        prior, slope = last.log_prior()
+        return score.value + prior, score.theta + slope
+
+    top = climb(
+        objective, belief.theta, belief.bounds, n_restarts=n_restarts, rng=rng, names=belief.names, inference=how
+    )
+    # The search mostly ends where it last looked; what it made there serves.
+    return (last if np.array_equal(last.theta, top.theta) else belief.at(top.theta)), top.result
+
+
+def _folds(n: int, how: str, folds: int, rng: np.random.Generator) -> list[np.ndarray] | None:
+    if how not in ("loo", "kfold"):
+        return None
+    if n < 2:
+        raise DataError(f"learn={how!r} leaves rows out, and there is one.", value=n, remedy='Use learn="map".')
+    return np.array_split(rng.permutation(n), n if how == "loo" else min(folds, n))
+
+
+def log_evidence(belief: Belief, units: Units) -> float:
+    """log p(y) in the user's units, with β flat in those of the columns."""
+    value, mean = belief.evidence(False).value, belief.mean
+    scale = float(np.sum(np.log(units.unit)))
+    value -= scale * float(belief.observations.count.sum())
+    if mean.flat:
+        value += scale * mean.n_coefficients
+        if mean.kind == "linear":
+            value -= units.unit.size * float(np.sum(np.log(mean.size)))
+    return value
