@@ -27,6 +27,11 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.linear": ("LinearRegression",),
     "credo.models.linear.paths": ("ridge_path", "lasso_path", "elastic_net_path"),
     "credo.models.kernel_ridge": ("KernelRidge",),
+    "credo.models.gaussian_process.regression": ("GaussianProcessRegressor",),
+    "credo.models.gaussian_process.classification": ("GaussianProcessClassifier",),
+    "credo.models.gaussian_process.counts": (
+        "GaussianProcessPoissonRegressor", "GaussianProcessNegativeBinomialRegressor",
+    ),
     "credo.models.glm": (
         "LogisticRegression", "PoissonRegression", "NegativeBinomialRegression", "GammaRegression", "OrdinalRegression",
     ),
@@ -39,6 +44,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.naive_bayes": ("NaiveBayes", "GaussianNB", "CategoricalNB", "BernoulliNB", "MultinomialNB"),
     "credo.models.discriminant": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "credo.models.density": ("KernelDensity", "Histogram"),
+    "credo.models.preference": ("PreferenceGP", "Preferences"),
     "credo.models.topics": ("PLSA", "LatentDirichletAllocation"),
     "credo.tables.corpus": ("Corpus", "read_corpus"),
     "credo.saving": ("save", "load"),
