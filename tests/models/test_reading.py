@@ -210,7 +210,7 @@ def test_weights_that_fail_are_tempered():
     few = np.random.default_rng(0).normal(size=(14, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = cr.LogisticRegression(prior=cr.Normal(0, 30.0), inference="laplace").fit(few, few[:, 0] > 0)
+        model = cr.LogisticRegression(prior=cr.Normal(0, 3000.0), inference="laplace").fit(few, few[:, 0] > 0)
     draws = model.posterior_.draws
     assert draws.k_hat >= 0.7
     assert 1.0 / np.sum(np.square(draws.weights)) >= 99.0

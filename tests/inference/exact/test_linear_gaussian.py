@@ -11,13 +11,9 @@ import scipy.stats
 import credo as cr
 from credo.blocks import ArraySource, GeneratorSource
 from credo.blocks.source import Block
-from credo.inference.exact.statistics import (
-    accumulate_factor,
-    accumulate_moments,
-    combine,
-    summarise,
-    well_conditioned,
-)
+from credo.inference.exact.accumulate import accumulate_factor, accumulate_moments
+from credo.inference.exact.statistics import well_conditioned
+from credo.inference.exact.summary import combine, summarise
 
 
 def data(n=12, p=3, seed=0, noise=0.7):

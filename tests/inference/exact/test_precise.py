@@ -13,17 +13,11 @@ from credo.blocks.array import ArraySource
 from credo.blocks.reduction import reduce
 from credo.blocks.source import Block
 from credo.errors import DataError, NotIdentifiedError
+from credo.inference.exact.accumulate import accumulate_factor, accumulate_moments, accumulate_precise
 from credo.inference.exact.precise import PreciseMoments
 from credo.inference.exact.spectrum import Whitening, centred_rows, plain_rows
-from credo.inference.exact.statistics import (
-    RegressionStatistics,
-    accumulate_factor,
-    accumulate_moments,
-    accumulate_precise,
-    combine,
-    summarise,
-    well_conditioned,
-)
+from credo.inference.exact.statistics import RegressionStatistics, well_conditioned
+from credo.inference.exact.summary import combine, summarise
 from credo.numerics.double_double import DoubleDouble
 
 

@@ -39,8 +39,8 @@ def data(kind, n=200, seed=0):
 EVERY = [PoissonRegression, NegativeBinomialRegression, GammaRegression, OrdinalRegression]
 
 
-# A Gamma's shape is stated: the checks fit rows exactly, which is refused where it is learned (test_every_estimator),
-# or are so few that chains take minutes. The outcomes for counts are not whole numbers, and few rows may not certify
+# A Gamma's shape is stated: two of the checks fit rows exactly, which is refused where it is learned
+# (test_every_estimator). The outcomes for counts are not whole numbers, and few rows may not certify
 # chains: both are said.
 @pytest.mark.filterwarnings("ignore::credo.errors.DataWarning", "ignore::credo.errors.ConvergenceWarning")
 @parametrize_with_checks([kind(shape=2.0) if kind is GammaRegression else kind() for kind in EVERY])

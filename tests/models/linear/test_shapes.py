@@ -182,7 +182,7 @@ class TestWide:
         Y, counts = np.column_stack([y, -y]), np.arange(300) % 3 + 1.0
         how = {"prior": cr.Normal(0.1, 0.5), "noise": KNOWN, "inference": "map", "fit_intercept": fit_intercept}
         dense = cr.LinearRegression(**how).fit(X.toarray(), Y, counts)
-        for limit in ("inference.exact.sparse.LARGEST_KERNEL", "inference.exact.statistics.LARGEST_MOMENTS"):
+        for limit in ("inference.exact.sparse.LARGEST_KERNEL", "inference.exact.summary.LARGEST_MOMENTS"):
             monkeypatch.setattr(f"credo.{limit}", 100)
         monkeypatch.setattr("credo.models.linear.sparse.LARGEST_MOMENTS", 100)
         sparse = cr.LinearRegression(**how).fit(X, Y, counts)

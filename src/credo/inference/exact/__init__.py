@@ -1,6 +1,7 @@
 """Exact linear-Gaussian inference, shared by everything Gaussian.
 
 `statistics`       mergeable moments or factors of [X y]
+`accumulate`       a block of rows into statistics; `summary` all rows of a source, in as many passes as digits ask for
 `sparse`           sparse rows: their moments, their kernel, and rows that stand for themselves
 `precise`          the moments in double-double, for ill-conditioned tables
 `spectrum`         the likelihood in rotated coordinates: primal, dual, flat or proper priors alike

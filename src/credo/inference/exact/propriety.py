@@ -97,12 +97,17 @@ class ExactFit:
         residual, explained = np.square(y - left @ fitted).sum(axis=0), np.square(fitted).sum(axis=0)
         return cls(nu, flat_intercept, left.shape[1], residual, explained, total, rows, distinct)
 
+    @property
+    def is_exact(self) -> np.ndarray:
+        """(T,) whether what is left over is rounding of y."""
+        return self.residual <= ROUNDING**2 * self.total
+
     def require_proper(self, owner: str, noise: NoisePrior, tail: float) -> None:
         """`NotIdentifiedError` if the rows are too few for a residual; `DataWarning` if they fit exactly all the same.
 
         tail : h
         """
-        rows, exact = self._examine(noise, tail, maximise=False)
+        rows, exact = self.examine(noise, tail)
         if rows is not None:
             raise NotIdentifiedError(
                 f"The noise scale is not identified: {self._why(rows)}.", value=rows, remedy=REMEDY
@@ -119,7 +124,7 @@ class ExactFit:
         scikit-learn's contract asks that they equal repeated ones. It says nothing of σ where its mass is at that
         rounding; where that mass is negligible (one copy among many rows), the rest is a posterior like any.
         """
-        rows, exact = self._examine(noise, tail, maximise=maximise)
+        rows, exact = self.examine(noise, tail, maximise=maximise)
         square = SUSPICIOUS**2 * self.total
         if rows is not None:  # what is left over is then rounding, of the eigenvectors of a smooth kernel above all
             square = np.maximum(square, MARGIN**2 * self.residual)
@@ -133,7 +138,7 @@ class ExactFit:
             warn(f"{owner}: {EXACT}", DataWarning)
         return True
 
-    def _examine(self, noise: NoisePrior, tail: float, *, maximise: bool) -> tuple[int | None, np.ndarray]:
+    def examine(self, noise: NoisePrior, tail: float, *, maximise: bool = False) -> tuple[int | None, np.ndarray]:
         """The rows that differ, where they are too few for a proper posterior; and which targets (T,) fit exactly.
 
         maximise : the evidence must be bounded, ν − K − 2b ≤ 0
@@ -142,7 +147,7 @@ class ExactFit:
         if noise.is_conjugate and noise.scale == 0.0 and free <= 0.0:
             return self.rows, np.zeros(self.total.shape, bool)
         excess = free - self.rank
-        exact = self.residual <= ROUNDING**2 * self.total
+        exact = self.is_exact
         if not (excess > 0.0 if maximise else excess >= tail):
             # With coefficients of 0 a constant target needs no room in a prior relative to σ.
             return None, exact & (self.explained <= ROUNDING**2 * self.total) & (free >= 0.0)

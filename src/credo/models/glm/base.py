@@ -15,7 +15,9 @@ from credo.blocks.source import Source
 from credo.distributions.likelihoods import Likelihood
 from credo.distributions.scalar import ScalarFamily
 from credo.errors import ConvergenceWarning, DataError, ParameterError, UnavailableError
+from credo.inference.exact.sparse import is_sparse
 from credo.models.columns import checked_rows, checked_weights, note_columns
+from credo.models.copies import merged
 from credo.models.evidence import Evidence
 from credo.models.glm.equations import predictors
 from credo.models.glm.fitting import GlmFit, GlmSpecification
@@ -30,6 +32,8 @@ __all__ = ["PREDICTIVE_POINTS", "GlmEstimator", "GlmRegressor", "in_chunks"]
 # Points a prediction averages over, a prefix of the lattice: 5 µs a row, and an error of some 0.1 % of a probability.
 PREDICTIVE_POINTS = 1024
 ROWS = 512
+# Rows up to which they are put in order first, a millisecond: where chains may run, and small sums differ by order.
+SORTED, SORTED_CELLS = 2000, 1_000_000
 # e^700 is the largest power of e, in round numbers, whose square root and products with counts stay finite.
 LARGEST_ETA = 700.0
 
@@ -85,7 +89,21 @@ class GlmEstimator(Readable, BaseEstimator):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], accept_sparse="csr")
         y = self._checked_outcomes(y)
         weights = checked_weights(owner, sample_weight, X)
-        return ArraySource(X, y, weights, offset=self._offset(offset, X.shape[0], "fit"))
+        offset = self._offset(offset, X.shape[0], "fit")
+        if X.shape[0] <= SORTED and X.shape[0] * X.shape[1] <= SORTED_CELLS:
+            rows, weights = self._distinct(X, y, weights, offset)
+            X, y, offset = X[rows], y[rows], None if offset is None else offset[rows]
+        return ArraySource(X, y, weights, offset=offset)
+
+    def _distinct(self, X: Any, y: np.ndarray, weights: Any, offset: Any) -> tuple[np.ndarray, Any]:
+        """Rows in an order of their own, copies once, and their counts; of count 0 only where a class needs them."""
+        dense = X.toarray() if is_sparse(X) else X
+        rows, _, counts = merged(np.ones(X.shape[0]) if weights is None else weights, dense, y, offset)
+        used = counts > 0.0
+        if self._classify:
+            used |= ~np.isin(y[rows], y[rows][used])
+        rows, counts = rows[used], counts[used]
+        return rows, None if weights is None and rows.size == X.shape[0] else counts
 
     def _specification(self) -> GlmSpecification:
         return self._specified(fit_intercept=bool(self.fit_intercept), prior_intercept=self.prior_intercept)
@@ -131,7 +149,20 @@ class GlmEstimator(Readable, BaseEstimator):
             improper.add("intercept")
         measure = "density" if design.likelihood.kind == "real" else "mass"
         value = posterior.log_evidence
-        return Evidence(value, self.outcomes_, float(design.size), frozenset(improper), measure, missing=missing)
+        doubt = self._doubt()
+        return Evidence(
+            value, self.outcomes_, float(design.size), frozenset(improper), measure, missing=missing, doubt=doubt
+        )
+
+    def _doubt(self) -> str:
+        """Of importance weights that failed, whether shown as they are or replaced by chains, which have none."""
+        certificate = self.result_.certificate
+        k = max(certificate.get("pareto_k", -np.inf), certificate.get("pareto_k_variance", -np.inf))
+        if self.result_.inference == "laplace" and not self.result_.ok:
+            return f"its importance weights failed their certificate (Pareto k̂ {k:.2f})"
+        if self.inference == "auto" and self.result_.inference in ("hmc", "nuts"):
+            return "the importance weights about its mode failed their certificate"
+        return ""
 
     def for_ranking(self) -> Any:
         """A clone that stays with the Gaussian at the mode, certified or not: sampling each fold would cost minutes."""

@@ -19,11 +19,12 @@ from credo.inference.result import Result
 from credo.inference.weighted import WeightedDraws
 from credo.models.evidence import Outcomes
 from credo.models.glm.equations import Design
-from credo.models.glm.gibbs import accepts_polya_gamma
+from credo.models.glm.gibbs import accepts_polya_gamma, counts_rows
 from credo.models.glm.identification import require_identified
 from credo.models.glm.ladder import climb, parameter_labels
 from credo.models.glm.laplace import DataTerm, fit_mode
 from credo.models.glm.mixtures import mixture_mode, refuse, rescaled_mixture
+from credo.models.glm.nested import accepts_nesting
 from credo.models.glm.overview import Overview, classes_of, look_over
 from credo.models.glm.posterior import GlmPosterior
 from credo.models.glm.prior import GlmPrior, PredictorPrior
@@ -85,19 +86,19 @@ def _fit(source: Source, specification: GlmSpecification) -> GlmFit:
     require_smooth(specification, likelihood)
     require_one_offset(specification, design, overview)
     if not (specification.inference == "gibbs" and accepts_polya_gamma(data, prior)):
-        refuse(specification.owner, specification.inference, prior)
-    saturated = _is_saturated(design, overview.n_rows)
-    if saturated and specification.inference in ("map", "laplace"):
+        refuse(specification.owner, specification.inference, prior, whole=counts_rows(data))
+    saturated, asked = _is_saturated(design, overview.n_rows), specification.inference
+    if saturated and (asked == "map" or (asked == "laplace" and not accepts_nesting(data, prior))):
         raise NotIdentifiedError(
             f"{specification.owner}: n_samples = {overview.n_rows} rows can be fitted exactly by {design.n_weights} "
             f"coefficients: the joint density of these and {', '.join(design.likelihood.auxiliary)} has no mode.",
             value=overview.n_rows,
-            remedy="Use inference='auto', which samples; or state that parameter; or add rows.",
+            remedy="Use inference='auto', which integrates; or state that parameter; or add rows.",
         )
     evaluate = data.frozen(start) if saturated else data.statistics
     mode = fit_mode(evaluate, prior, start, stop)
     bounded = any(isinstance(mixture, Box) for _, mixture in prior.mixed)
-    if not prior.is_gaussian and (specification.inference in ("map", "laplace") or (bounded and not saturated)):
+    if not prior.is_gaussian and (asked in ("map", "laplace") or (bounded and not saturated)):
         mode = mixture_mode(data, prior, mode)
     require_identified(mode, prior, design, names)
     labels = parameter_labels(design, names)

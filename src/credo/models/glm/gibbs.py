@@ -27,7 +27,7 @@ from credo.models.glm.prior import GlmPrior
 from credo.models.glm.sampling import equally_weighted
 from credo.models.scale_mixtures import Box, NormalMixture, ScaleMixture
 
-__all__ = ["accepts_polya_gamma", "polya_gamma_posterior", "sample_logistic"]
+__all__ = ["accepts_polya_gamma", "counts_rows", "polya_gamma_posterior", "sample_logistic"]
 
 
 def accepts_polya_gamma(data: DataTerm, prior: GlmPrior) -> bool:
@@ -35,6 +35,11 @@ def accepts_polya_gamma(data: DataTerm, prior: GlmPrior) -> bool:
     block = prior.blocks[0]
     if not isinstance(data.design.likelihood, BernoulliLogit) or block.learned or isinstance(block.mixture, Box):
         return False
+    return counts_rows(data)
+
+
+def counts_rows(data: DataTerm) -> bool:
+    """Whether all sample weights are whole numbers."""
     return all(part.weights is None or np.all(part.weights == np.floor(part.weights)) for part in data.source)
 
 

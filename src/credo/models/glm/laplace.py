@@ -16,7 +16,7 @@ import scipy.linalg
 
 from credo.blocks.reduction import reduce
 from credo.blocks.source import Block, Source
-from credo.errors import NotIdentifiedError
+from credo.errors import NotIdentifiedError, NotPositiveDefiniteError
 from credo.inference.exact.linear_gaussian import Likelihood as QuadraticLikelihood
 from credo.inference.exact.linear_gaussian import half_normal, learned_scale
 from credo.inference.exact.spectrum import Spectrum, Whitening
@@ -27,12 +27,14 @@ from credo.models.glm.equations import Design, GlmStatistics, accumulate, log_li
 from credo.models.glm.prior import GlmPrior
 from credo.numerics.cholesky import cholesky
 
-__all__ = ["DataTerm", "GlmMode", "fit_mode", "fit_posterior"]
+__all__ = ["DataTerm", "GlmMode", "fit_mode", "fit_posterior", "log_target", "objective"]
 
 # The scale of the prior is settled when one more round moves log τ by less than this (1 % of τ moves a coefficient by
 # far less than its posterior sd).
 SCALE_TOLERANCE = 0.01
 MAX_ROUNDS = 20
+# Eigenvalue of a metric, relative to the largest, that a sampler's steps are not shortened below.
+SMALLEST = 1e-8
 # Rows that one thread passes over sooner than others are started.
 FEW_ROWS = 4096
 S = TypeVar("S")
@@ -110,9 +112,18 @@ class GlmMode:
     result: Result
 
     def precision_lower(self, prior: GlmPrior) -> np.ndarray:
-        """Cholesky factor of the posterior precision (K, K), softmax's free directions pinned."""
+        """Cholesky factor of the posterior precision (K, K), softmax's free directions pinned.
+
+        Where that is not positive (τ is not the one of the mode), with its eigenvalues made so: a metric to sample in.
+        """
         precision = prior.information_and_precision(self.tau)[1] + prior.gauge(self.statistics.curvature)
-        return cholesky(self.statistics.curvature + precision, "the posterior precision").lower
+        precision = precision + self.statistics.curvature
+        try:
+            return cholesky(precision, "the posterior precision").lower
+        except NotPositiveDefiniteError:
+            values, vectors = np.linalg.eigh(precision)
+            values = np.maximum(np.abs(values), SMALLEST * np.abs(values).max())
+            return cholesky((vectors * values) @ vectors.T, "the posterior precision").lower
 
 
 def fit_mode(
@@ -128,7 +139,7 @@ def fit_mode(
     seen: dict[bytes, GlmStatistics] = {}
     for round_ in range(MAX_ROUNDS if prior.learned else 1):
         fitted = newton(
-            _objective(evaluate, prior, tau, seen), position, stop=(lambda theta, _: stop(theta)) if stop else None
+            objective(evaluate, prior, tau, seen), position, stop=(lambda theta, _: stop(theta)) if stop else None
         )
         position = fitted.position
         if fitted.result.status == "not_identified":
@@ -148,14 +159,14 @@ def fit_mode(
     return GlmMode(position, statistics, tau, result)
 
 
-def _objective(
+def objective(
     evaluate: Callable[[np.ndarray], GlmStatistics], prior: GlmPrior, tau: float, seen: dict[bytes, GlmStatistics]
 ) -> Callable[[np.ndarray], Curve]:
     """log posterior given τ; the statistics of the two latest positions stay in `seen`."""
     precision = prior.information_and_precision(tau)[1]
     constant = prior.log_constant(tau)
 
-    def objective(theta: np.ndarray) -> Curve:
+    def curve(theta: np.ndarray) -> Curve:
         key = theta.tobytes()
         statistics = seen.pop(key, None) or evaluate(theta)
         while len(seen) > 1:
@@ -167,7 +178,7 @@ def _objective(
         value = float(statistics.value - 0.5 * shift @ pull + constant - 0.5 * theta @ gauge @ theta)
         return Curve(value, statistics.gradient - pull - gauge @ theta, statistics.curvature + precision + gauge)
 
-    return objective
+    return curve
 
 
 def quadratic(statistics: GlmStatistics, mode: np.ndarray, prior: GlmPrior) -> QuadraticLikelihood:
@@ -225,19 +236,20 @@ def fit_posterior(
 
     values : points (S, K) → what the rows say of them (S,)
     """
-    return importance_sample(gaussians(mode, prior), _log_target(values, mode, prior), n_points)
+    return importance_sample(gaussians(mode, prior), log_target(values, mode, prior), n_points)
 
 
-def _log_target(
+def log_target(
     values: Callable[[np.ndarray], np.ndarray], mode: GlmMode, prior: GlmPrior
 ) -> Callable[[np.ndarray], np.ndarray]:
+    """log p(y, Θ) at points (S, K), τ integrated out and softmax's free directions pinned."""
     gauge = prior.gauge(mode.statistics.curvature)
 
-    def log_target(points: np.ndarray) -> np.ndarray:
+    def log_joint(points: np.ndarray) -> np.ndarray:
         value = values(points) + prior.log_density(points)[0]
         return value + prior.gauge_log_density(points, gauge)
 
-    return log_target
+    return log_joint
 
 
 def gaussians(mode: GlmMode, prior: GlmPrior) -> SplitProposal:

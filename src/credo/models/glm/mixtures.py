@@ -32,9 +32,14 @@ def rescaled_mixture(mixture: ScaleMixture | Box, unit: np.ndarray) -> ScaleMixt
     return dataclasses.replace(mixture, mean=mixture.mean * unit, scale=mixture.scale * unit, **more)
 
 
-def refuse(owner: str, inference: str, prior: GlmPrior) -> None:
+def refuse(owner: str, inference: str, prior: GlmPrior, *, whole: bool = True) -> None:
     """`ParameterError` with the reason where a prior and an inference do not go together."""
     mixtures = [mixture for _, mixture in prior.mixed]
+    if inference == "gibbs" and prior.is_gaussian and not whole:
+        raise ParameterError(
+            owner, "inference", "'auto' or 'nuts' for sample weights that are no whole numbers: Pólya–Gamma variables "
+            "count rows", inference,
+        )  # fmt: skip
     if inference == "gibbs" and (prior.is_gaussian or any(isinstance(m, Box) for m in mixtures)):
         raise ParameterError(
             owner,

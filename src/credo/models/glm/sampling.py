@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import scipy.linalg
@@ -69,6 +70,9 @@ def sampled_posterior(
     positions = line.theta(positions)
     named = Target(None, dict.fromkeys(labels, ()))
     result, _ = assess(named, positions, statistics, engine, time.perf_counter() - began)
+    # trajectories of one length keep no energies to take a BFMI of
+    known = {name: value for name, value in result.certificate.items() if not np.all(np.isnan(value))}
+    result = replace(result, certificate=known)
     return equally_weighted(positions, rng, float(result.certificate["ess_bulk"])), result
 
 

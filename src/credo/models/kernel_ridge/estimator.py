@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from credo.inference.exact.leave_one_out import linear_leave_one_out
 from credo.inference.exact.linear_gaussian import NoisePrior
 from credo.inference.result import Result
 from credo.models.columns import checked_rows, checked_weights
+from credo.models.copies import merged
 from credo.models.evidence import Evidence, Outcomes
 from credo.models.kernel_ridge.equations import solve
 from credo.models.kernel_ridge.kernels import kernel_of
@@ -130,19 +132,18 @@ class KernelRidge(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator):
             "fit_intercept": bool(self.fit_intercept), "alpha": alpha, "noise_scale": scale,
             "noise_prior": noise_prior, "maximise": self.inference == "evidence",
         }  # fmt: skip
-        if X.shape[0] <= SMALL:
-            with single_blas_thread():
-                belief, rung, identified = solve(kernel, X[kept], targets, counted[kept], **options)
-        else:
-            belief, rung, identified = solve(kernel, X[kept], targets, counted[kept], **options)
+        distinct = merged(counted[kept], X[kept], targets)
+        with single_blas_thread() if X.shape[0] <= SMALL else nullcontext():
+            belief, rung, identified = solve(
+                kernel, X[kept][distinct.rows], targets[distinct.rows], distinct.counts, **options
+            )
         dual, intercept = belief.dual()
         ratio = (belief.belief.weights * belief.belief.outside).sum(axis=0)
         sigma = 1.0 / np.sqrt((belief.belief.weights / belief.belief.noise_variance).sum(axis=0))
         dual = dual if alpha is None else dual / alpha
-        if not kept.all():  # rows of weight zero keep their place
-            full = np.zeros((X.shape[0], dual.shape[1]))
-            full[kept] = dual
-            dual = full
+        full = np.zeros((X.shape[0], dual.shape[1]))  # copies and rows of weight zero keep their place
+        full[kept] = dual[distinct.group] * (counted[kept] / distinct.counts[distinct.group])[:, None]
+        dual = full
         learned = belief.belief.quadrature_error if rung == "collapsed" else 0.0
         certificate = {"quadrature_error": learned} if rung == "collapsed" else {}
         status = ("exact" if rung == "exact" else "converged") if identified else "not_identified"

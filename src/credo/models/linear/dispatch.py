@@ -24,7 +24,7 @@ from credo.distributions.normal import Normal
 from credo.errors import NotIdentifiedError, ParameterError
 from credo.inference.exact.belief import LinearBelief
 from credo.inference.exact.posterior import LinearPosterior
-from credo.inference.exact.propriety import ExactFit, count_distinct
+from credo.inference.exact.propriety import REMEDY, ExactFit, count_distinct
 from credo.inference.exact.sparse import SparseRows
 from credo.inference.exact.spectrum import Whitening
 from credo.inference.exact.statistics import RegressionStatistics, as_factor_of_rows
@@ -261,7 +261,16 @@ def _relevance(
     if problem.nu <= 0.0 and noise is not None:
         raise NotIdentifiedError("The noise scale cannot be learned from n_samples=1 with a flat intercept.", value=1)
     if noise is not None:
-        _exact_fit(problem, statistics.n_rows, spec).require_proper(OWNER, noise, NEGLIGIBLE)  # a maximum: ν − K > 0
+        fit = _exact_fit(problem, statistics.n_rows, spec)
+        copied = fit.examine(noise, NEGLIGIBLE)[0] is not None
+        if noise.is_conjugate and noise.scale == 0.0 and fit.is_exact.any() and not copied:
+            raise NotIdentifiedError(
+                "Under ARD the evidence has no maximum: the columns fit y exactly, and it rises for ever as the noise "
+                "scale falls to 0.",
+                value=float(fit.residual.max()),
+                remedy=REMEDY,
+            )
+        fit.require_proper(OWNER, noise, NEGLIGIBLE)  # a maximum: ν − K > 0
     x, y = problem.x, problem.y[:, 0]
     found = find_relevance(x.T @ x, x.T @ y, float(y @ y), problem.nu, noise, float(problem.floor[0]))
     sd, variance = np.sqrt(found.variances), np.full((1, 1), found.noise_variance)

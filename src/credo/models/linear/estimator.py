@@ -22,7 +22,8 @@ from credo.inference.exact.leave_one_out import linear_leave_one_out
 from credo.inference.exact.posterior import LinearPosterior
 from credo.inference.exact.propriety import count_distinct
 from credo.inference.exact.sparse import SparseRows, is_sparse
-from credo.inference.exact.statistics import RegressionStatistics, combine, summarise
+from credo.inference.exact.statistics import RegressionStatistics
+from credo.inference.exact.summary import combine, summarise
 from credo.models.columns import checked_rows, checked_weights, column_names, note_columns
 from credo.models.evidence import Evidence, Outcomes
 from credo.models.linear.dispatch import LinearFit, fit_rows, fit_statistics

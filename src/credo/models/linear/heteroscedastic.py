@@ -37,11 +37,11 @@ class LogScale:
     def log_density(self, gamma: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """log p(γ | residuals²) (B,) and its gradient (B, D), for γ (B, D), squares (B, n)."""
         log_sd = gamma @ self.Z.T
-        with np.errstate(over="ignore", invalid="ignore"):
-            ratio = square * np.exp(-2.0 * log_sd)
         away = gamma - self.mean
-        value = -log_sd.sum(axis=1) - 0.5 * ratio.sum(axis=1) - 0.5 * np.square(away) @ self.precision
-        return value, (ratio - 1.0) @ self.Z - away * self.precision
+        with np.errstate(over="ignore", invalid="ignore"):  # a proposal far out, which is then rejected
+            ratio = square * np.exp(-2.0 * log_sd)
+            value = -log_sd.sum(axis=1) - 0.5 * ratio.sum(axis=1) - 0.5 * np.square(away) @ self.precision
+            return value, (ratio - 1.0) @ self.Z - away * self.precision
 
     def step(self, gamma: np.ndarray, square: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """One Metropolis update of γ (B, D)."""

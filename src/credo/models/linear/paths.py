@@ -18,7 +18,7 @@ from credo.errors import DataError, ParameterError, UnavailableError
 from credo.inference.coordinate_columns import problem_of
 from credo.inference.coordinate_descent import minimise
 from credo.inference.exact.spectrum import Whitening, centred_rows, plain_rows
-from credo.inference.exact.statistics import summarise
+from credo.inference.exact.summary import summarise
 from credo.inference.result import Result
 from credo.models.linear.penalties import elastic_net_to_prior
 from credo.numerics.random import as_generator

@@ -16,7 +16,8 @@ from credo.blocks.array import ArraySource
 from credo.errors import NotIdentifiedError, ParameterError
 from credo.inference.exact.posterior import LinearPosterior
 from credo.inference.exact.sparse import SparseRows
-from credo.inference.exact.statistics import RegressionStatistics, combine, compress, summarise
+from credo.inference.exact.statistics import RegressionStatistics, compress
+from credo.inference.exact.summary import combine, summarise
 from credo.inference.result import STATUSES, Result
 from credo.models.linear.posterior import LinearDraws, LinearMode
 from credo.prediction.predictive import Predictive
