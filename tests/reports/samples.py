@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from credo.cli.choosing import comparison_record
 from credo.models.tabular import TableModel, TableTask
 from credo.reports import Report, report
 from credo.selection import average, candidates, compare
+from credo.selection.choosing import comparison_record
 
 
 def made(frame: pl.DataFrame, target: str, estimator: Any = None, **settings: Any) -> tuple[TableModel, Report]:

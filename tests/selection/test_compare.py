@@ -18,10 +18,10 @@ from sklearn.preprocessing import StandardScaler
 
 import credo as cr
 from credo.diagnostics import score_differences
-from credo.errors import DataError, DataWarning, ParameterError
+from credo.errors import DataError, DataWarning, ModelWarning, ParameterError
 from credo.models.baseline import InterceptOnlyClassifier, InterceptOnlyRegressor
 from credo.models.featured import FeaturedModel, Quadratic
-from credo.selection import Comparison, average, candidates, compare, make_splits
+from credo.selection import Comparison, OutcomeShape, average, candidates, compare, make_splits
 from credo.selection.held_out import held_out_predictives
 from credo.selection.paired import mean_and_error
 
@@ -193,7 +193,9 @@ def test_prints_saves_and_repeats(tmp_path):
 
 
 def test_candidates():
-    assert list(candidates("classification", 4)) == ["baseline", "logistic", "squares", "interactions"]
+    assert list(candidates("classification", 4)) == ["baseline", "logistic", "naive_bayes", "squares", "interactions"]
+    measured = OutcomeShape.of([0, 1, 0, 1], np.arange(8.0).reshape(4, 2))
+    assert {"lda", "qda"} < set(candidates("classification", 2, outcome=measured))
     large = candidates("regression", 2000, 100_000)
     assert "baseline" in large
     assert "memory" in large.skipped["interactions"] or "GB" in large.skipped["interactions"]
@@ -244,4 +246,26 @@ def test_the_chosen_candidate_is_certified():
     assert comparison.model.result_.ok
     assert any("Pareto" in note for note in comparison["logistic"].notes)
     assert np.isfinite(comparison["logistic"].log_evidence)
-    assert average(comparison).weights_["logistic"] > 0.5
+    with pytest.warns(ModelWarning) as said:
+        assert average(comparison).weights_["logistic"] > 0.5
+    assert any("naive_bayes computes no evidence" in str(warning.message) for warning in said)
+
+
+def test_models_given_columns_of_their_own(tmp_path):
+    """Each model sees its columns alone, in the comparison, in the average and from a file; a frame's by name."""
+    models = {"first": cr.LinearRegression(), "all": cr.LinearRegression(), "last": cr.LinearRegression()}
+    given = {"first": [0], "last": slice(2, 3)}
+    found = compare(models, X, Y, columns=given)
+    alone = compare({"first": cr.LinearRegression()}, X[:, :1], Y)
+    assert np.allclose(found.pointwise["first"], alone.pointwise["first"], rtol=0.0, atol=1e-9)
+    assert found.fitted["last"].coef_.shape == (1,)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    named = compare(models, frame, Y, columns={"first": ["a"], "last": ["c"]})
+    assert np.allclose(named.pointwise["last"], found.pointwise["last"])
+    both = average(compare(models, X, Y, columns={"first": [0]}), by="stacking")
+    again = average(models, X, Y, by="stacking", columns={"first": [0]})
+    assert both.weights_ == pytest.approx(again.weights_)
+    cr.save(both, tmp_path / "a.credo")
+    assert np.array_equal(cr.load(tmp_path / "a.credo").predict(X), both.predict(X))
+    with pytest.raises(ParameterError, match="columns"):
+        compare(models, X, Y, columns={"nobody": [0]})

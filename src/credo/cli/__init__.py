@@ -4,7 +4,7 @@
 `fit`, `predict`, `show`, `compare`  the commands
 `options`   options that several commands share
 `terminal`  what is said, and where: text or one JSON document, progress, warnings
-`choosing`  candidates compared, one chosen or all averaged
+`candidates`  what `selection.choosing` does, with progress and in the command line's words
 `losses`    `--loss linear:over=1,under=9` → a loss
 `rows`      predicted rows → CSV, Parquet, JSON lines, whole or not at all
 `text`      numbers, lists and beliefs as terminal tables

@@ -44,30 +44,31 @@ def compare(
     seed: Seed = 0,
 ) -> None:
     """Compare models on rows they have not seen: log scores, their differences, and what these are sure to."""
-    from credo.cli.choosing import checked_limit, compared, comparison_record, prepared
+    from credo.cli.candidates import checked_limit, compared, prepared
     from credo.cli.rows import check_writable
     from credo.cli.text import bullets, comparison_table
+    from credo.selection.choosing import comparison_record
 
-    seconds = checked_limit(time_limit)
+    checked_limit(time_limit)
     job = prepared(data, target, reading, terminal, task=task, drop=tuple(drop or ()), group=group, time=time)
-    comparison, complete, notes = compared(job, terminal, seed, seconds)
-    record = comparison_record(comparison)
+    found = compared(job, terminal, seed, time_limit)
+    record = comparison_record(found.comparison)
     about = {
         "data": job.table.name,
         "target": job.target,
         "task": job.task,
         "rows": job.rows_read,
-        "sampled": not complete,
+        "sampled": not found.sample.complete,
     }
     if output is not None:
         from credo.reports import comparison_report, write_html
 
         check_writable(output, (data,))
-        model = job.keep(comparison.model, comparison.chosen, record, tuple(notes), seed, terminal.command)
+        model = found.as_compared(terminal.command)
         with terminal.step(f"Writing {output}"):
             write_html(comparison_report(model, warnings=terminal.warned), output)
     terminal.document({**about, **record, "warnings": terminal.warned})
-    terminal.say(f"{data}: {job.target!r} by {job.task}.", *bullets([*job.notes, *notes]))
+    terminal.say(f"{data}: {job.target!r} by {job.task}.", *bullets([*job.notes, *found.notes]))
     terminal.say(*comparison_table(record))
     if output is not None:
         terminal.say(f"Wrote {output}.")

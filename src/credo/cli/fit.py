@@ -52,15 +52,17 @@ def fit(
     seed: Seed = 0,
 ) -> None:
     """Fit models to a table, keep the best, say what it believes, and write it to a file, with a report beside it."""
-    from credo.cli.choosing import checked_limit, fitted, prepared, report_sample
+    from credo.cli.candidates import checked_limit, compared, prepared
     from credo.cli.model import belief, outlook
-    from credo.cli.text import bullets
+    from credo.cli.text import bullets, comparison_table
     from credo.saving import save
 
-    seconds = checked_limit(time_limit)
+    checked_limit(time_limit)
     path = checked_output(output or default_output(data), data)
     job = prepared(data, target, reading, terminal, task=task, drop=tuple(drop or ()), group=group, time=time)
-    model, comparison = fitted(job, terminal, average=average, seed=seed, seconds=seconds)
+    found = compared(job, terminal, seed, time_limit)
+    with terminal.step("Fitting"):
+        model = found.keep(averaged=average, command=terminal.command)
     with terminal.step(f"Writing {path}"):
         save(model, path, about={"target": model.target, "task": model.task, "rows": model.provenance.rows})
     page = path.with_suffix(".html") if report else None
@@ -69,7 +71,7 @@ def fit(
         from credo.reports import write_html
 
         with terminal.step(f"Writing {page}"):
-            write_html(reported(model, report_sample(job, seed, seconds), warnings=terminal.warned), page)
+            write_html(reported(model, found.rows_of(model), warnings=terminal.warned), page)
     summary = model.summary()
     # What was warned of need not be noted again.
     noted = [each for each in summary["warnings"] if not any(each in said for said in terminal.warned)]
@@ -84,7 +86,7 @@ def fit(
     summary["warnings"] = noted
     said = [each for each in model.decisions if each not in terminal.warned]
     terminal.say(headline(job, model), *bullets(said))
-    terminal.say(*comparison, *belief(model, summary, most=20))
+    terminal.say(*comparison_table(model.comparison, choosing=not average), *belief(model, summary, most=20))
     terminal.say(f"Wrote {path}{'' if page is None else f' and its report {page}'}.", *outlook(model, path))
 
 

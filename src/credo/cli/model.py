@@ -87,6 +87,11 @@ def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
             lines.append(f"  … and {left_out} coefficients nearer to zero; credo show has them all.")
     if rows:
         lines += model.coefficient_notes
+    if (profile := model.class_profile(summary["interval"])) is not None:
+        lines += [
+            f"Of a row of each class it expects (median and {percent(summary['interval'])} interval, or usual levels):",
+            *rendered([profile]),
+        ]
     for row in rows.auxiliary:
         mean, lower, upper = aligned([row.mean, row.lower, row.upper], row.sd)
         lines.append(f"{row.name}: {mean} ({percent(summary['interval'])} interval {lower} … {upper}).")

@@ -112,6 +112,7 @@ class Evidence:
     measure : "density" of numbers, or "mass" of counts and classes
     maximised : whether hyperparameters were set where it is highest, instead of integrated
     missing : why there is none
+    doubt : why the value may be off by nats: the certificate of what computed it failed
 
     >>> line = Evidence(-12.0, Outcomes.of_numbers([1.0, 2.0]), 2, frozenset({"intercept"}))
     >>> line.obstacle(Evidence(-11.0, Outcomes.of_numbers([1.0, 3.0]), 1, frozenset({"intercept"})))
@@ -125,6 +126,7 @@ class Evidence:
     measure: str = "density"
     maximised: bool = False
     missing: str = ""
+    doubt: str = ""
 
     def obstacle(self, other: Evidence) -> str | None:
         """Why the two cannot be compared, or None."""

@@ -15,6 +15,7 @@ from credo.prediction.classes import ClassPredictive
 from credo.prediction.mixture import mix
 from credo.prediction.predictive import Predictive
 from credo.selection.held_out import held_out_predictives
+from credo.selection.scoring import columns_of
 from credo.selection.splits import Splits, make_splits
 
 __all__ = ["Rows", "HeldOut", "held_out"]
@@ -134,6 +135,10 @@ def _predictives(estimator: Any, sample: RowSample, splits: Splits) -> Iterator[
         yield from held_out_predictives(estimator, sample.X, sample.y, None, splits)
         return
     used = [name for name, weight in weights.items() if weight > 0.0]
-    each = [held_out_predictives(estimator.estimators_[name], sample.X, sample.y, None, splits) for name in used]
+    given = estimator.columns or {}
+    each = [
+        held_out_predictives(estimator.estimators_[name], columns_of(sample.X, given.get(name)), sample.y, None, splits)
+        for name in used
+    ]
     for folds in zip(*each, strict=True):
         yield folds[0][0], mix([weights[name] for name in used], [predictive for _, predictive in folds])

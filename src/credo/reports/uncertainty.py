@@ -81,17 +81,22 @@ def uncertainty(rows: Rows, mass: float = 0.9) -> Uncertainty | str:
 
 def _typical(X: np.ndarray) -> int:
     """The row nearest to the medians, in units of each column's sd: a real row, so that its columns go together."""
-    scale = X.std(axis=0)
-    z = (X - np.median(X, axis=0)) / np.where(scale > 0, scale, 1.0)
-    return int(np.argmin(np.square(z).sum(axis=1)))
+    missing = np.isnan(X)
+    filled = np.where(missing, 0.0, X)
+    if missing.any():  # a column's own centre: a row is no nearer for what it lacks, but for one sd a cell
+        filled = np.where(missing, np.nanmedian(np.where(missing.all(axis=0), 0.0, X), axis=0), X)
+    scale = filled.std(axis=0)
+    z = (filled - np.median(filled, axis=0)) / np.where(scale > 0, scale, 1.0)
+    return int(np.argmin((np.square(z) + missing).sum(axis=1)))
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a column's features are in the encoded rows."""
+    """Where a column's features are in the encoded rows; `whole`: a model is asked for whole numbers of it alone."""
 
     encoding: ColumnEncoding
     first: int
+    whole: bool = False
 
     @property
     def columns(self) -> slice:
@@ -99,10 +104,33 @@ class _Place:
 
 
 def _places(rows: Rows) -> Iterator[_Place]:
-    first = 0
-    for encoding in rows.model.encoder.columns:
-        yield _Place(encoding, first)
+    """The columns of the table, each once."""
+    seen = set()
+    for place in _all_places(rows):
+        if place.encoding.name not in seen:
+            yield place
+        seen.add(place.encoding.name)
+
+
+def _all_places(rows: Rows) -> Iterator[_Place]:
+    first, encoder = 0, rows.model.encoder
+    reads_cells = encoder.missing == "keep" or len(encoder.inputs) < len(encoder.columns)
+    for encoding in encoder.columns:
+        yield _Place(encoding, first, reads_cells and encoder.schema[encoding.name].type in ("boolean", "count"))
         first += len(encoding.features)
+
+
+def _with_twin(rows: Rows, path: np.ndarray, place: _Place, values: np.ndarray) -> np.ndarray:
+    """The path with the same values where the encoder writes the column a second time, for models that read cells."""
+    import polars as pl
+
+    for other in _all_places(rows):
+        if other.encoding.name == place.encoding.name and other.first != place.first:
+            if isinstance(other.encoding, NumberEncoding):
+                other.encoding.write(pl.Series(values.tolist()), path[:, other.columns])
+            else:
+                path[:, other.first] = values
+    return path
 
 
 def _main(rows: Rows, typical: int) -> list[_Place]:
@@ -113,11 +141,13 @@ def _main(rows: Rows, typical: int) -> list[_Place]:
         if ends is None:
             continue
         values, path, observed = ends
-        p = rows.predict(path)
+        p = rows.predict(_with_twin(rows, path, place, values))
         level = p.probabilities if rows.model.labels else np.asarray(p.mean)[:, None]
         # A level that hardly occurs is no main thing, however far out; the two ends of a number stand for all of it.
         weight = (
-            np.array([np.count_nonzero(observed == v) for v in values]) if values.dtype.kind in "OUS" else np.ones(2)
+            np.array([np.count_nonzero(observed == v) for v in values])
+            if values.dtype.kind in "OUS"
+            else np.ones(len(values))
         )
         mean = np.average(level, axis=0, weights=weight)
         moved.append((float(np.sqrt(np.average(np.square(level - mean), axis=0, weights=weight).max())), place))
@@ -136,11 +166,15 @@ def _path(X: np.ndarray, typical: int, place: _Place, points: int) -> tuple[np.n
         path = np.repeat(X[typical][None], len(encoding.levels), axis=0)
         path[:, place.columns] = 0.0
         path[:, place.first] = np.arange(len(encoding.levels))
+        own = own[~np.isnan(own[:, 0])]
         codes = np.clip(np.round(own[:, 0]), 0, len(encoding.levels) - 1).astype(int)
         return np.asarray(encoding.levels), path, np.asarray(encoding.levels)[codes]
     if not isinstance(encoding, NumberEncoding) and not (
         isinstance(encoding, DateEncoding) and encoding.parts[:1] == ("years",)
     ):
+        return None
+    own = own[~np.isnan(own).any(axis=1)]
+    if not len(own):
         return None
     # A wild value at either end would take all the picture.
     low, high = np.quantile(own[:, 0], [0.005, 0.995]) if points > 2 else np.quantile(own[:, 0], [0.1, 0.9])
@@ -149,7 +183,9 @@ def _path(X: np.ndarray, typical: int, place: _Place, points: int) -> tuple[np.n
         if not high > low:
             return None
     values = np.linspace(low, high, points)
-    path = np.repeat(X[typical][None], points, axis=0)
+    if place.whole:
+        values = np.unique(np.round(values))
+    path = np.repeat(X[typical][None], len(values), axis=0)
     path[:, place.first] = values
     if encoding.indicator:
         path[:, place.columns.stop - 1] = 0.0
@@ -179,7 +215,7 @@ def _along(rows: Rows, typical: int, place: _Place, mass: float) -> Along:
     found = _path(rows.X, typical, place, POINTS)
     assert found is not None
     values, path, observed = found
-    p, model = rows.predict(path), rows.model
+    p, model = rows.predict(_with_twin(rows, path, place, values)), rows.model
     name = place.encoding.features[0] if isinstance(place.encoding, DateEncoding) else place.encoding.name
     picture: PredictiveBand | ClassProbabilities
     if model.labels:

@@ -1,6 +1,7 @@
 """Choosing among models, or believing several.
 
 `registry`, `builtin`   which models are worth trying on a table: `candidates`
+`choosing`    from a table to the model that is kept: `compare_candidates`
 `compare`, `comparison` held-out scores with paired standard errors; the record
 `scoring`     fits and pointwise scores of several models
 `splits`      folds, whole groups, blocks in time
@@ -18,6 +19,7 @@
 
 from credo.models.evidence import Evidence, Outcomes
 from credo.selection.average import ModelAverage, average
+from credo.selection.choosing import ComparedTask, compare_candidates
 from credo.selection.compare import compare
 from credo.selection.comparison import Comparison, ComparisonRow
 from credo.selection.hypotheses import Hypotheses
@@ -35,6 +37,8 @@ __all__ = [
     "average",
     "ModelAverage",
     "Hypotheses",
+    "compare_candidates",
+    "ComparedTask",
     "candidates",
     "Candidates",
     "Candidate",

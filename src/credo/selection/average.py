@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from credo.errors import DataError, ParameterError
+from credo.errors import DataError, ModelWarning, ParameterError, warn
 from credo.inference.result import Result
 from credo.models.evidence import Evidence
 from credo.numerics.random import as_generator
@@ -22,7 +22,7 @@ from credo.saving.registry import register
 from credo.selection.comparison import Comparison
 from credo.selection.evidence import evidence_of, evidence_weights
 from credo.selection.predictions import predictive_of
-from credo.selection.scoring import Table, checked_models, fit_all, hold_out
+from credo.selection.scoring import Table, checked_models, columns_of, fit_all, hold_out
 from credo.selection.stacking import stacking_weights
 
 __all__ = ["ModelAverage", "average"]
@@ -48,6 +48,7 @@ class ModelAverage(BaseEstimator):
     prior : name → P(h) (any scale), for "evidence"; equal by default
     cv : how rows are held out for "stacking", as in `compare`
     random_state : of the folds
+    columns : name → the columns of X that this model is given, as in `compare`
 
     Attributes
     ----------
@@ -76,20 +77,28 @@ class ModelAverage(BaseEstimator):
     """
 
     def __init__(
-        self, models: Any, by: str = "evidence", *, prior: Any = None, cv: Any = "auto", random_state: Any = 0
+        self,
+        models: Any,
+        by: str = "evidence",
+        *,
+        prior: Any = None,
+        cv: Any = "auto",
+        random_state: Any = 0,
+        columns: Any = None,
     ) -> None:
         self.models = models
         self.by = by
         self.prior = prior
         self.cv = cv
         self.random_state = random_state
+        self.columns = columns
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None, time: Any = None) -> Self:
         """Fit every model to X, y and weigh them; `groups` and `time` say how rows are held out."""
         models = checked_models("ModelAverage", self.models)
         self._check()
         table = Table.checked(X, y, sample_weight, groups, time)
-        trials = fit_all(models, table)
+        trials = fit_all(models, table, self.columns)
         for trial in trials:
             if trial.failure is not None:
                 trial.failure.add_note(f"In the model {trial.name!r} of a ModelAverage.")
@@ -132,7 +141,8 @@ class ModelAverage(BaseEstimator):
         self.estimators_ = fitted
         self.weights_ = weights
         self.result_ = Result("exact" if self.by == "evidence" else "converged", self.by, certificate=certificate or {})
-        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+        # Of models that are given columns of their own the first says nothing of X as a whole.
+        for name in ("classes_",) if self.columns else ("n_features_in_", "feature_names_in_", "classes_"):
             if hasattr(first, name):
                 setattr(self, name, getattr(first, name))
         return self
@@ -142,7 +152,8 @@ class ModelAverage(BaseEstimator):
         those of numbers are rounded."""
         check_is_fitted(self)
         used = [name for name, weight in self.weights_.items() if weight > 0.0]
-        parts = [predictive_of(self.estimators_[name], X) for name in used]
+        given = self.columns or {}
+        parts = [predictive_of(self.estimators_[name], columns_of(X, given.get(name))) for name in used]
         if {"real", "count"} <= {part.kind for part in parts}:
             parts = [RoundedPredictive(part) if part.kind == "real" else part for part in parts]
         return parts[0] if len(parts) == 1 else mix([self.weights_[name] for name in used], parts)
@@ -187,6 +198,7 @@ def average(
     sample_weight: Any = None,
     cv: Any = "auto",
     random_state: Any = 0,
+    columns: Any = None,
 ) -> ModelAverage:
     """Weigh models and let them predict together.
 
@@ -196,7 +208,7 @@ def average(
         and held-out scores are used as they are
     X, y : rows to fit (clones of) the models to; needed for "stacking"
     by : "evidence" (Bayesian model averaging) or "stacking"
-    prior, groups, time, sample_weight, cv, random_state : see `ModelAverage` and `compare`
+    prior, groups, time, sample_weight, cv, random_state, columns : see `ModelAverage` and `compare`
 
     Returns
     -------
@@ -220,7 +232,7 @@ def average(
     if isinstance(models, Comparison):
         return _from_comparison(models, by, prior)
     named = checked_models("average", models)
-    both = ModelAverage(named, by, prior=prior, cv=cv, random_state=random_state)
+    both = ModelAverage(named, by, prior=prior, cv=cv, random_state=random_state, columns=columns)
     if X is not None and y is not None:
         return both.fit(X, y, sample_weight, groups=groups, time=time)
     if X is not None or y is not None:
@@ -242,12 +254,34 @@ def _as_compared(record: Evidence | None, log_value: float | None) -> Evidence |
     return replace(record, log_value=log_value)
 
 
+def _with_evidence(fitted: dict[str, Any]) -> dict[str, Any]:
+    """The models that could have one: those that model more than the outcomes compute none of the outcomes alone."""
+    lacking = [name for name, model in fitted.items() if evidence_of(model) is None]
+    if not lacking or len(lacking) == len(fitted):
+        return fitted
+    warn(
+        f"average: {', '.join(lacking)} computes no evidence and is left out; by='stacking' weighs all by held-out "
+        "scores.",
+        ModelWarning,
+    )
+    return {name: model for name, model in fitted.items() if name not in lacking}
+
+
 def _from_comparison(comparison: Comparison, by: str, prior: Any) -> ModelAverage:
     fitted = dict(comparison.fitted)
-    both = ModelAverage({name: clone(model) for name, model in fitted.items()}, by, prior=prior)
+    if by == "evidence" and not isinstance(prior, Mapping):
+        fitted = _with_evidence(fitted)
+    columns = {name: given for name, given in comparison.columns.items() if name in fitted}
+    both = ModelAverage(
+        {name: clone(model) for name, model in fitted.items()}, by, prior=prior, columns=columns or None
+    )
     both._check()
     if by == "evidence":
-        known = {row.name: _as_compared(evidence_of(fitted[row.name]), row.log_evidence) for row in comparison.rows}
+        known = {
+            row.name: _as_compared(evidence_of(fitted[row.name]), row.log_evidence)
+            for row in comparison.rows
+            if row.name in fitted
+        }
         return both._settle(fitted, evidence_weights(fitted, both._prior(fitted), known))
     if comparison.scores[0] != "log":
         raise ParameterError("average", "models", "a comparison by log score", comparison.scores)

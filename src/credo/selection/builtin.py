@@ -11,6 +11,7 @@ from typing import Any
 from credo.distributions.noise import StudentT
 from credo.distributions.normal import Normal
 from credo.models.baseline import InterceptOnlyClassifier, InterceptOnlyRegressor
+from credo.models.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from credo.models.featured import FeaturedModel, Quadratic
 from credo.models.glm import (
     GammaRegression,
@@ -20,6 +21,8 @@ from credo.models.glm import (
     PoissonRegression,
 )
 from credo.models.linear import LinearRegression
+from credo.models.naive_bayes import NaiveBayes
+from credo.models.tabular import CELLS
 from credo.selection.outcomes import OutcomeShape
 from credo.selection.registry import Candidate, register_candidate
 
@@ -77,6 +80,21 @@ def robust_seconds(n: int, columns: int) -> float:
     return 1.0 + 6000.0 * (n * columns**2 / BLAS + 5.0 * n / ELEMENTWISE) + 4e-4 * n
 
 
+def naive_seconds(n: int, columns: int) -> float:
+    """Two passes; the split of the entropy takes six special functions of every cell in every class."""
+    return CLASSES * n * (20.0 * columns + 4.0 * SPLIT_NODES) / ELEMENTWISE
+
+
+def discriminant_seconds(n: int, columns: int) -> float:
+    """Two passes; the split of the entropy takes 128 draws of the parameters, and the densities of all rows at each."""
+    return 128.0 * CLASSES * (n * (columns**2 / BLAS + 8.0 / ELEMENTWISE) + columns**3 / BLAS) + 1e-3 * columns
+
+
+# Of a usual target; the time of generative models is in proportion.
+CLASSES = 3
+# Points of the rule for the split of the entropy (`models.generative.equations.NODES`).
+SPLIT_NODES = 64
+
 # Whose steps are lost in their spread: whole numbers of a thousand and more are amounts.
 LARGEST_MEAN = 1000.0
 # Of an exponential it is 2, of a Gamma twice its coefficient of variation: below 1 a Normal is about as good.
@@ -113,6 +131,10 @@ def light_tails(y: OutcomeShape) -> str | None:
     return "what the columns leave unexplained has no heavy tails"
 
 
+def no_measurements(y: OutcomeShape) -> str | None:
+    return None if y.measured else "categories, and columns of two values, have no Normal law"
+
+
 def no_order(y: OutcomeShape) -> str | None:
     return None if y.ordered and y.distinct > 2 else "the classes are in no order"
 
@@ -138,7 +160,39 @@ for _candidate in (
     ),
     Candidate("baseline", "classification", 0, InterceptOnlyClassifier, none, baseline_seconds),
     Candidate("logistic", "classification", 10, LogisticRegression, int, logistic_seconds),
+    # Classes that are Normal with one covariance have the logistic regression's boundaries; with their own, those of
+    # all squares and products. Naive Bayes knows no products.
+    Candidate(
+        "lda",
+        "classification",
+        11,
+        lambda: LinearDiscriminantAnalysis(prior="auto"),
+        int,
+        discriminant_seconds,
+        no_measurements,
+        CELLS,
+    ),
+    Candidate(
+        "naive_bayes",
+        "classification",
+        12,
+        NaiveBayes,
+        int,
+        naive_seconds,
+        view=CELLS,
+        families="families",
+    ),
     Candidate("squares", "classification", 20, lambda: curved(LogisticRegression, False), squares, logistic_seconds),
+    Candidate(
+        "qda",
+        "classification",
+        29,
+        lambda: QuadraticDiscriminantAnalysis(prior="auto"),
+        int,
+        discriminant_seconds,
+        no_measurements,
+        CELLS,
+    ),
     Candidate(
         "interactions",
         "classification",

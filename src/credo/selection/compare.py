@@ -34,6 +34,7 @@ def compare(
     cv: Any = "auto",
     scores: tuple[str, ...] = ("log",),
     categories: Mapping[str, Any] | None = None,
+    columns: Mapping[str, Any] | None = None,
     random_state: Any = 0,
 ) -> Comparison:
     """Compare models on rows held out: mean log score, and the paired standard error of every difference.
@@ -51,6 +52,8 @@ def compare(
     scores : "log", "crps", "brier", oriented so that larger is better; the first one ranks
     categories : name → (n,) labels of columns (not necessarily in X) whose levels may be groups; residuals are
         checked for them
+    columns : name → the columns of X that this model is given (positions or a slice; names of a data frame); a model
+        that is not named is given all
     random_state : of the folds
 
     Returns
@@ -96,7 +99,8 @@ def compare(
         raise ParameterError("compare", "scores", f"some of {tuple(SCORES)}", scores)
     table = Table.checked(X, y, sample_weight, groups, time)
     rng = as_generator(random_state)
-    trials = fit_all(named, table, ranking=isinstance(models, Candidates))
+    columns = dict(getattr(models, "columns", {}) if columns is None else columns)
+    trials = fit_all(named, table, columns, ranking=isinstance(models, Candidates))
     scheme, splits = hold_out(trials, table, cv, scores, rng)
     scored = [trial for trial in trials if trial.failure is None]
     if not scored:
@@ -107,7 +111,8 @@ def compare(
         skipped |= repeated
     rows, n_scored = _rank(scored, table, splits, scores, getattr(models, "ranks", {}))
     if groups is None and time is None:
-        _warn_of_dependence(next(t for t in scored if t.name == rows[0].name).fitted, table, categories or {}, rng)
+        best = next(trial for trial in scored if trial.name == rows[0].name)
+        _warn_of_dependence(best, table, {**_codes(scored[0].of(table.X)), **(categories or {})}, rng)
     comparison = Comparison(
         rows=rows,
         failed={trial.name: f"{type(trial.failure).__name__}: {trial.failure}" for trial in trials if trial.failure},
@@ -119,6 +124,7 @@ def compare(
         pointwise={trial.name: trial.pointwise[scores[0]] for trial in scored},
         fitted={trial.name: trial.fitted for trial in scored},
         weights=table.weights,
+        columns=columns,
     )
     if isinstance(models, Candidates):
         chosen = next(trial for trial in scored if trial.name == comparison.chosen)
@@ -150,7 +156,7 @@ def _certified(trial: Trial, model: Any, table: Table) -> Any:
     result = result_of(trial.fitted)
     if result is None or result.ok:
         return trial.fitted
-    return fit_model(clone(model), table.X, table.y, table.weights)
+    return fit_model(clone(model), trial.of(table.X), table.y, table.weights)
 
 
 def _rank(
@@ -199,19 +205,19 @@ def _mean(values: np.ndarray, weights: Any, units: Any) -> tuple[float, float]:
     return -np.inf, np.inf
 
 
-def _warn_of_dependence(model: Any, table: Table, categories: Mapping[str, Any], rng: np.random.Generator) -> None:
+def _warn_of_dependence(trial: Trial, table: Table, categories: Mapping[str, Any], rng: np.random.Generator) -> None:
     try:
-        residuals, sorted_ = _residuals(model, table)
+        residuals, sorted_ = _residuals(trial, table)
     except CredoError:  # a predictive without a mean has no residuals to look at
         return
-    for found in find_dependence(residuals, {**_codes(table.X), **categories}, rng, ordered=not sorted_):
+    for found in find_dependence(residuals, categories, rng, ordered=not sorted_):
         warn(f"compare: {found.message}", ModelWarning)
 
 
-def _residuals(model: Any, table: Table) -> tuple[np.ndarray, bool]:
+def _residuals(trial: Trial, table: Table) -> tuple[np.ndarray, bool]:
     """Outcome minus expectation, and whether the table is sorted by the outcome."""
-    predictive = predictive_of(model, table.X)
-    if is_classifier(model):
+    predictive = predictive_of(trial.fitted, trial.of(table.X))
+    if is_classifier(trial.fitted):
         codes = np.searchsorted(predictive.classes, table.y)
         indicators = np.eye(len(predictive.classes))[codes]
         runs = 1 + np.count_nonzero(np.diff(codes))

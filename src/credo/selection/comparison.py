@@ -60,6 +60,7 @@ class Comparison:
         other row has)
     fitted : name → model fitted to all rows
     weights : (n,) rows each row stands for, or None
+    columns : name → the columns of X that the model was given, where these are not all
 
     >>> import numpy as np, credo as cr
     >>> from credo.selection import compare, candidates
@@ -79,6 +80,7 @@ class Comparison:
     pointwise: dict[str, np.ndarray]
     fitted: dict[str, Any]
     weights: np.ndarray | None = None
+    columns: dict[str, Any] = field(default_factory=dict)
 
     @property
     def best(self) -> str:

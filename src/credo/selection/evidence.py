@@ -45,6 +45,12 @@ def evidence_weights(
             remedy="Give it a proper prior and an inference that integrates, or use by='stacking'.",
         )
     _require_comparable(records)
+    if doubts := "; ".join(f"{name}: {record.doubt}" for name, record in records.items() if record.doubt):
+        warn(
+            f"An evidence may be off by nats, and the weights with it ({doubts}). Use by='stacking', which weighs "
+            "models by held-out predictions; or state a tighter prior.",
+            ModelWarning,
+        )
     with np.errstate(divide="ignore"):
         log_weights = np.array([records[name].log_value + np.log(prior[name]) for name in models])
     weights = np.exp(log_weights - scipy.special.logsumexp(log_weights))

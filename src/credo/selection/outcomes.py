@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ class OutcomeShape:
     n, low, high, mean, variance, skewness ; distinct values ; whole : all are whole numbers
     tails : excess kurtosis of what least squares on the columns leave (of y itself without columns)
     ordered : codes of classes are in an order
+    measured : the columns are measurements, rather than categories or yes and no
     """
 
     n: int
@@ -32,22 +34,29 @@ class OutcomeShape:
     whole: bool
     tails: float
     ordered: bool = False
+    measured: bool = False
 
     @classmethod
-    def of(cls, y: Any, X: Any = None, *, ordered: bool = False) -> Self:
-        """Of y (n,), beside columns X (n, P)."""
+    def of(cls, y: Any, X: Any = None, *, ordered: bool = False, families: Sequence[str] | None = None) -> Self:
+        """Of y (n,), beside columns X (n, P); `families` say what each column of the table holds, if that is known."""
         y = np.asarray(y, dtype=np.float64)
         mean, variance = float(y.mean()), float(y.var())
         z = (y - mean) / (np.sqrt(variance) or 1.0)
         return cls(
             len(y), float(y.min()), float(y.max()), mean, variance, float(np.mean(z**3)), np.unique(y).size,
-            bool(np.all(y == np.round(y))), _tails(z, X), ordered,
+            bool(np.all(y == np.round(y))), _tails(z, X), ordered, _measured(X, families),
         )  # fmt: skip
 
     @property
     def tails_error(self) -> float:
         """Standard error of `tails` for Normal noise, √(24/n)."""
         return float(np.sqrt(24.0 / min(self.n, ROWS)))
+
+
+def _measured(X: Any, families: Sequence[str] | None) -> bool:
+    if families is not None:
+        return all(family in ("auto", "count") for family in families)
+    return X is not None and not any(np.isin(column, (column.min(), column.max())).all() for column in np.asarray(X).T)
 
 
 def _tails(z: np.ndarray, X: Any) -> float:

@@ -6,7 +6,7 @@ A model joins by one `register_candidate` in `builtin` (models lie below this fo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +35,8 @@ class Candidate:
     columns : n_features → columns the estimator makes use of
     seconds : (n_rows, columns) → time to fit and score it on one core, in seconds
     unfit : what the outcomes look like → why it is not for them, or None; a candidate without it is for any outcomes
+    view : what it is shown of a table: "features", or "cells" (categories and missing cells as they are)
+    families : the parameter that takes what each column of the cells holds, or None
     """
 
     name: str
@@ -44,6 +46,15 @@ class Candidate:
     columns: Callable[[int], int]
     seconds: Callable[[int, int], float]
     unfit: Callable[[OutcomeShape], str | None] | None = None
+    view: str = "features"
+    families: str | None = None
+
+    def made(self, families: Sequence[str] | None) -> Any:
+        """The estimator, told what the columns hold if it asks."""
+        model = self.make()
+        if self.families is not None and families is not None:
+            model.set_params(**{self.families: tuple(families)})
+        return model
 
     def obstacle(self, n_features: int, n_rows: int, seconds: float, bytes_: float) -> str | None:
         """Why it would not fit, or None."""
@@ -59,7 +70,8 @@ class Candidate:
 
 class Candidates(dict[str, Any]):
     """Name → unfitted estimator, from simple to complex; `ranks` their complexity, `skipped` name → why it was left
-    out, `unfit` name → why it is not for such outcomes."""
+    out, `unfit` name → why it is not for such outcomes, `views` name → what it is shown of a table, and `columns` name
+    → the columns of X it is given (others: all)."""
 
     def __init__(
         self,
@@ -67,11 +79,15 @@ class Candidates(dict[str, Any]):
         ranks: Mapping[str, float],
         skipped: Mapping[str, str],
         unfit: Mapping[str, str] | None = None,
+        views: Mapping[str, str] | None = None,
+        columns: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(models)
         self.ranks = dict(ranks)
         self.skipped = dict(skipped)
         self.unfit = dict(unfit or {})
+        self.views = dict(views or {})
+        self.columns = dict(columns or {})
 
 
 _REGISTRY: dict[tuple[str, str], Candidate] = {}
@@ -93,6 +109,7 @@ def candidates(
     outcome: OutcomeShape | None = None,
     seconds: float = SECONDS,
     memory: float = BYTES,
+    families: Sequence[str] | None = None,
 ) -> Candidates:
     """Models worth comparing on a table, from simple to complex.
 
@@ -104,6 +121,7 @@ def candidates(
     outcome : `OutcomeShape.of(y, X)`, by which models of counts, of positive skewed numbers, of heavy-tailed noise and
         of ordered classes join where they fit; None leaves them out
     seconds, memory : what one candidate may take, in seconds of one core and in bytes; estimates
+    families : what each column of a table holds, for candidates that read cells (`credo.models.tabular.families_of`)
 
     Returns
     -------
@@ -132,7 +150,13 @@ def candidates(
     }
     kept = [c for c in found if obstacles[c.name] is None]
     skipped = {name: reason for name, reason in obstacles.items() if reason is not None}
-    return Candidates({c.name: c.make() for c in kept}, {c.name: c.rank for c in kept}, skipped, unfit)
+    return Candidates(
+        {c.name: c.made(families) for c in kept},
+        {c.name: c.rank for c in kept},
+        skipped,
+        unfit,
+        {c.name: c.view for c in kept},
+    )
 
 
 def _unfit(candidate: Candidate, outcome: OutcomeShape | None) -> str | None:

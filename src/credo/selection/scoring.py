@@ -20,7 +20,7 @@ from credo.selection.leave_one_out import leave_one_out
 from credo.selection.predictions import predictive_of
 from credo.selection.splits import Splits, make_splits
 
-__all__ = ["SCORES", "Trial", "Table", "checked_models", "fit_all", "hold_out", "mixed_kinds"]
+__all__ = ["SCORES", "Trial", "Table", "checked_models", "columns_of", "fit_all", "hold_out", "mixed_kinds"]
 
 FOLDS = 5  # Kohavi (1995), IJCAI: five to ten; more gain little on the scores and cost as many fits
 
@@ -45,14 +45,22 @@ SCORES: dict[str, tuple[Callable[[Any, np.ndarray], np.ndarray], float]] = {
 
 @dataclass
 class Trial:
-    """A model on its way through a comparison: fitted to all rows, scored on held-out ones, or failed."""
+    """A model on its way through a comparison: fitted to all rows, scored on held-out ones, or failed.
+
+    columns : those of X that it is given; None: all
+    """
 
     name: str
+    columns: Any = None
     fitted: Any = None
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     failure: Exception | None = None
     pointwise: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def of(self, X: Any) -> Any:
+        """What the model is given of X."""
+        return columns_of(X, self.columns)
 
     def attempt(self, work: Callable[[], Any]) -> Any:
         """Do `work` on this model's clock; its warnings become notes, its failure a reason."""
@@ -103,6 +111,13 @@ class Table:
         return cls(X, y, w, groups, time)
 
 
+def columns_of(X: Any, columns: Any) -> Any:
+    """Some columns of an array (positions or a slice) or of a data frame (names); None is all of them."""
+    if columns is None:
+        return X
+    return X[list(columns)] if hasattr(X, "columns") else X[:, columns]
+
+
 def checked_models(owner: str, models: Any) -> dict[str, Any]:
     """Name → estimator, from a mapping or a sequence (then named by class, numbered where that is not unique)."""
     if isinstance(models, Mapping):
@@ -122,12 +137,21 @@ def checked_models(owner: str, models: Any) -> dict[str, Any]:
     return named
 
 
-def fit_all(models: Mapping[str, Any], table: Table, *, ranking: bool = False) -> list[Trial]:
-    """Every model fitted to all rows, at the settings that suffice to rank it if so asked."""
+def fit_all(
+    models: Mapping[str, Any], table: Table, columns: Mapping[str, Any] | None = None, *, ranking: bool = False
+) -> list[Trial]:
+    """Every model fitted to all rows, at the settings that suffice to rank it if so asked.
+
+    columns : name → the columns of X that the model is given, where these are not all
+    """
     fresh = for_ranking if ranking else clone
-    trials = [Trial(name) for name in models]
+    if strange := set(columns or {}) - set(models):
+        raise ParameterError("", "columns", f"for models among {list(models)}", sorted(strange))
+    trials = [Trial(name, (columns or {}).get(name)) for name in models]
     for trial, model in zip(trials, models.values(), strict=True):
-        trial.fitted = trial.attempt(lambda model=model: fit_model(fresh(model), table.X, table.y, table.weights))
+        trial.fitted = trial.attempt(
+            lambda trial=trial, model=model: fit_model(fresh(model), trial.of(table.X), table.y, table.weights)
+        )
     return trials
 
 
@@ -141,7 +165,7 @@ def hold_out(
     some models predict counts and others numbers, these are rounded, so that both are scored by a probability.
     """
     able = [trial for trial in trials if trial.failure is None]
-    rounding = mixed_kinds([trial.fitted for trial in able], table.X)
+    rounding = mixed_kinds(able, table.X)
     free = table.groups is None and table.time is None and scores == ("log",) and not rounding
     if isinstance(cv, str) and cv not in ("auto", "loo"):
         raise ParameterError("compare", "cv", "'auto', 'loo' or an integer ≥ 2", cv)
@@ -158,13 +182,13 @@ def hold_out(
     return splits.description + ("; numbers are scored as whole ones" if rounding else ""), splits
 
 
-def mixed_kinds(models: list[Any], X: Any) -> bool:
+def mixed_kinds(trials: list[Trial], X: Any) -> bool:
     """Whether some of the fitted models predict counts and others numbers."""
     first = rows_of(X, np.arange(1))
     kinds = set()
-    for model in models:
+    for trial in trials:
         try:
-            kinds.add(predictive_of(model, first).kind)
+            kinds.add(predictive_of(trial.fitted, trial.of(first)).kind)
         except CredoError:  # it will say so where it is scored
             continue
     return {"real", "count"} <= kinds
@@ -173,7 +197,7 @@ def mixed_kinds(models: list[Any], X: Any) -> bool:
 def _leave_one_out(able: list[Trial], table: Table, *, demanded: bool) -> bool:
     """Whether every model has scores without fitting again; where they are demanded, the others fail."""
     for trial in able:
-        values = trial.attempt(lambda trial=trial: _left_out(trial.fitted, table))
+        values = trial.attempt(lambda trial=trial: _left_out(trial, table))
         if values is not None:
             trial.pointwise["log"] = np.where(_alone(trial.fitted, table), np.nan, values)
         elif not demanded:
@@ -183,11 +207,11 @@ def _leave_one_out(able: list[Trial], table: Table, *, demanded: bool) -> bool:
     return True
 
 
-def _left_out(model: Any, table: Table) -> np.ndarray:
+def _left_out(trial: Trial, table: Table) -> np.ndarray:
     """Leave-one-out scores that can be trusted in every row."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the rows that are refused here
-        found = leave_one_out(model, table.X, table.y, table.weights)
+        found = leave_one_out(trial.fitted, trial.of(table.X), table.y, table.weights)
     if not found.reliable:
         raise UnavailableError(
             f"Leave-one-out is unreliable in {found.unreliable.size} rows (Pareto k̂ ≥ 0.7).", remedy="Use folds (cv=5)."
@@ -205,7 +229,7 @@ def _alone(model: Any, table: Table) -> np.ndarray:
 
 def _score_folds(trial: Trial, table: Table, splits: Splits, scores: tuple[str, ...], rounding: bool) -> None:
     trial.pointwise = {name: np.full(len(table.y), np.nan) for name in scores}
-    for rows, predictive in held_out_predictives(trial.fitted, table.X, table.y, table.weights, splits):
+    for rows, predictive in held_out_predictives(trial.fitted, trial.of(table.X), table.y, table.weights, splits):
         if rounding and predictive.kind == "real":
             predictive = RoundedPredictive(predictive)
         for name in scores:

@@ -163,7 +163,7 @@ class FittedEncoder:
     @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the columns that a table to predict must have."""
-        return tuple(column.name for column in self.columns)
+        return tuple(dict.fromkeys(column.name for column in self.columns))
 
     def transform(self, frame: pl.DataFrame) -> np.ndarray:
         """(rows, features) float64 of a frame of values (`Table.frames`); a `DataWarning` names levels met for the

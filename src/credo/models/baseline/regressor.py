@@ -15,7 +15,8 @@ from credo.blocks.source import Block, Source
 from credo.diagnostics.information import LeaveOneOut
 from credo.distributions.normal import Normal
 from credo.errors import DataError, NotIdentifiedError, UnavailableError
-from credo.inference.exact.statistics import RegressionStatistics, accumulate_moments
+from credo.inference.exact.accumulate import accumulate_moments
+from credo.inference.exact.statistics import RegressionStatistics
 from credo.inference.result import Result
 from credo.models.columns import checked_rows, checked_weights, note_columns
 from credo.models.evidence import Evidence, Outcomes

@@ -16,6 +16,7 @@ from credo.distributions.inverse_wishart import InverseWishart
 from credo.distributions.normal import LOG_2PI
 from credo.errors import ParameterError
 from credo.models.discriminant.equations import SingularCovarianceError, shrunk
+from credo.models.discriminant.shrinkage import prior_rows
 from credo.models.discriminant.statistics import ClassScatter
 from credo.models.generative.family import Belief, Family
 from credo.models.generative.memberships import Memberships
@@ -81,25 +82,37 @@ class DiscriminantFamily(Family):
     def _posterior(self, statistics: ClassScatter) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(m (k, d), κ (k,), ν, Ψ), the last two with an axis of k, or of 1 where Σ is shared."""
         weight, mean, scatter = statistics.weight, statistics.mean, statistics.scatter
-        d, total = mean.shape[1], weight.sum()
+        total = weight.sum()
         if self.prior is None or isinstance(self.prior, str):
-            m = weight @ mean / total
-            within = np.einsum("cjj->j", scatter) / total
-            spread = within + weight @ np.square(mean - m) / total
-            within = np.where(within > 0.0, within, np.where(spread > 0.0, spread, 1.0))
-            # Class means as spread as the columns; the covariance worth the least that gives it a mean.
-            kappa, df = float(np.mean(within / np.maximum(spread, within))), d + 2.0
-            psi = np.diag(within)
+            m, kappa, df, psi = self._learned(weight, mean, scatter)
         else:
             m, kappa, df, psi = self.prior.mean, self.prior.kappa, self.prior.df, self.prior.scale_matrix
-            if len(m) != d:
-                raise ParameterError("prior", "mean", f"a vector of {d}, one for each column", m)
+            if len(m) != mean.shape[1]:
+                raise ParameterError("prior", "mean", f"a vector of {mean.shape[1]}, one for each column", m)
         shift = np.where(weight[:, None] > 0.0, mean - m, 0.0)
         spread = scatter + (kappa * weight / (kappa + weight))[:, None, None] * shift[:, :, None] * shift[:, None, :]
         rows = weight
         if self.shared:
             spread, rows = spread.sum(axis=0)[None], np.array([total])
         return m + (weight / (kappa + weight))[:, None] * shift, kappa + weight, df + rows, psi + spread
+
+    def _learned(
+        self, weight: np.ndarray, mean: np.ndarray, scatter: np.ndarray
+    ) -> tuple[np.ndarray, float, float, np.ndarray]:
+        """The default prior (m, κ, ν, Ψ): class means as spread as the columns; a shared covariance worth one row of
+        the variances within classes; and of each class its own, worth as many rows of the shared one as the classes say
+        that they are alike."""
+        d, total = mean.shape[1], weight.sum()
+        m = weight @ mean / total
+        pooled = scatter.sum(axis=0)
+        within = np.diagonal(pooled) / total
+        spread = within + weight @ np.square(mean - m) / total
+        within = np.where(within > 0.0, within, np.where(spread > 0.0, spread, 1.0))
+        kappa, psi = float(np.mean(within / np.maximum(spread, within))), np.diag(within)
+        if self.shared:
+            return m, kappa, d + 2.0, psi
+        rows = prior_rows(scatter, np.maximum(weight - 1.0, 0.0), psi)
+        return m, kappa, rows + d + 1.0, rows * (pooled + psi) / (total + 1.0)
 
 
 @register

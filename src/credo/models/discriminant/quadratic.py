@@ -28,9 +28,9 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     tol : a class whose covariance has an eigenvalue at or below this is refused
     covariance_estimator : an object whose `fit` sets `covariance_`, instead of shrinkage
     covariance_type : "full"; "diag": independent columns in every class
-    prior : `NormalInverseWishart` of every (μ_c, Σ_c), or "auto", one worth d + 2 rows around the variances within
-        classes: Σ_c is then its posterior mean, and a class may have a single row. None: no prior for the point
-        estimates, "auto"'s for `predict_distribution`
+    prior : `NormalInverseWishart` of every (μ_c, Σ_c), or "auto": the covariance within all classes,
+        worth as many rows as the classes are alike. Σ_c is then its posterior mean, and a class may have a
+        single row. None: no prior for the point estimates, "auto"'s for `predict_distribution`
 
     Attributes
     ----------

@@ -6,6 +6,7 @@
 `family`       what the family of a group of columns supplies: statistics, and beliefs about its parameters
 `equations`    Bayes' rule in log space; the aleatoric part of the entropy
 `learning`     statistics over blocks; EM where labels are missing
+`profile`      what is expected of a row of each class, as a table
 `estimator`    `GenerativeClassifier`: fit, stream, predict, score, draw
 """
 

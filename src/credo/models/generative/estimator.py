@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -17,13 +17,15 @@ from credo.diagnostics.labels import label_codes
 from credo.errors import DataError, ModelWarning, ParameterError, warn
 from credo.inference.em import merge
 from credo.inference.result import Result
-from credo.models.columns import note_columns
+from credo.models.columns import column_names, note_columns
 from credo.models.generative.classes import ClassBelief
 from credo.models.generative.equations import aleatoric, class_probabilities, log_evidence, row_max
 from credo.models.generative.family import Belief, Moments, Part
 from credo.models.generative.labels import coded, encode_labels
 from credo.models.generative.learning import beliefs, gather, learn_with_missing_labels, log_joint
+from credo.models.generative.profile import class_profile
 from credo.models.generative.rows import Rows
+from credo.models.listing import Listing
 from credo.numerics.random import as_generator
 from credo.prediction.classes import ClassPredictive
 
@@ -315,6 +317,20 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         classes, drawn = self.class_belief_.draw(rng), tuple(belief.draw(rng) for belief in self.beliefs_)
         log_class = classes.log_probability
         return self._over_blocks(cells, lambda X: log_joint(self.parts_, drawn, log_class, X, "log_plug"))
+
+    def class_profile(
+        self,
+        names: Sequence[str] | None = None,
+        labels: Sequence[str] = (),
+        levels: Sequence[tuple[str, ...] | None] | None = None,
+        mass: float = 0.9,
+    ) -> Listing:
+        """What is expected of a row of each class: a `Listing` of medians with intervals of `mass`, and usual levels.
+
+        names, labels : of the columns and classes, by default the model's own ; levels : names of the columns' codes
+        """
+        check_is_fitted(self)
+        return class_profile(self, names or column_names(self), labels or list(map(str, self.classes_)), levels, mass)
 
     # -- the generative side ---------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
@@ -16,8 +16,10 @@ from credo.models.naive_bayes.columns import RawColumn, chosen_families, encoded
 from credo.models.naive_bayes.counts import BernoulliFamily, PoissonFamily
 from credo.models.naive_bayes.discrete import CategoricalFamily
 from credo.models.naive_bayes.gaussian_family import GaussianFamily
+from credo.models.naive_bayes.hurdle import HurdleFamily
 from credo.models.naive_bayes.kde import KernelFamily
 from credo.models.naive_bayes.smoothing import distribution, floored
+from credo.models.naive_bayes.streams import settled_columns
 from credo.models.naive_bayes.student_t import StudentTFamily
 from credo.models.naive_bayes.tables import categories_of, merged_categories
 from credo.saving.registry import register
@@ -37,11 +39,14 @@ class NaiveBayes(GenerativeClassifier):
         - "bernoulli"    no and yes, Beta
         - "gaussian"     Normal–inverse-Gamma; "log_normal" the same of the logarithm
         - "student_t"    4 degrees of freedom, place and scale integrated: measurements with outliers
+        - "hurdle"       0 with a probability, else log-normal: amounts of which some are nothing
         - "poisson"      counts, Gamma
         - "kde"          a kernel density: any shape, for hundreds of rows a class
+        - "count"        as "auto", for whole numbers in an array of floats
 
         "auto" reads the types: text is categorical, booleans and 0/1 Bernoulli, dates Gaussian. Fractions are
-        Gaussian or log-normal, whichever is likelier, and Student-t where the kurtosis is above 6. Whole numbers ≥ 0
+        Gaussian or log-normal, whichever is likelier (where some are 0 and the rest is log-normal, a hurdle), and
+        Student-t where the kurtosis is above 6. Whole numbers ≥ 0
         (integers of a frame) are categorical where they take few values, Poisson where their variance within classes is
         their mean up to a factor 2, else as fractions
     priors : probabilities (k,) of the classes; None: frequencies, with a Dirichlet posterior
@@ -181,6 +186,14 @@ class NaiveBayes(GenerativeClassifier):
             moved.append(place)
         self.categories_, self._moved = tuple(merged), moved
 
+    def _learn(self, source: Any, classes: np.ndarray, cells: Any) -> Self:
+        if getattr(source, "y", None) is None:  # blocks, whose columns must be known before they are counted
+            names = column_names(self)
+            settled = settled_columns("NaiveBayes", source.source, classes, self.families, names)
+            self.families_, self.categories_ = settled
+            self.frame_ = None
+        return super()._learn(source, classes, cells)
+
     # -- families --------------------------------------------------------------------------------------------------
 
     def _families(self, cells: Any, codes: Any = None, weights: Any = None) -> tuple[Part, ...]:
@@ -206,6 +219,8 @@ class NaiveBayes(GenerativeClassifier):
             return StudentTFamily()
         if name == "kde":
             return KernelFamily()
+        if name == "hurdle":
+            return HurdleFamily(GaussianFamily(float(self.var_smoothing), log=True))
         if name == "poisson":
             return PoissonFamily()
         alpha = float(np.ravel(floored("NaiveBayes", self.alpha, True, 1))[0])

@@ -25,9 +25,11 @@ __all__ = ["ClassMoments", "GaussianFamily", "GaussianBelief"]
 _PRODUCT_FORM = 4e5
 # Σ(x − m)² is Σx² − nm² where the latter is at most this many times the former: 12 digits are left. Else in two steps.
 _FAR = 1e3
-# The default prior of a variance is worth this many rows: the least whole number that leaves a class of one row with a
-# predictive that has a mean (3 degrees of freedom).
+# The default prior of a variance is worth this many rows at least: the least whole number that leaves a class of one
+# row with a predictive that has a mean (3 degrees of freedom).
 _PRIOR_ROWS = 2.0
+# More rows are tried in steps of √2, up to two thousand: the variances of all classes are then one.
+_STEPS = 21
 
 
 @register
@@ -44,12 +46,28 @@ class ClassMoments:
 
     @classmethod
     def accumulate(cls, X: np.ndarray, rows: Memberships) -> Self:
-        """Of rows X (n, d). Passes over a block that stays in cache: three, or five where classes lie far apart."""
+        """Of rows X (n, d). Passes over a block that stays in cache: three where all cells are there and no class is
+        far from 0 in units of its sd, else five to seven."""
+        return cls._about_zero(X, rows) or cls._about_a_row(X, rows)
+
+    @classmethod
+    def _about_zero(cls, X: np.ndarray, rows: Memberships) -> Self | None:
+        """From sums of cells and of squares, None where these lose digits, or a cell is no number."""
+        if X.dtype != np.float64:
+            return None
+        weight = np.repeat(rows.class_weight()[:, None], X.shape[1], axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # then they are no numbers, and told by it
+            mean = rows.sums(X) / np.where(weight > 0.0, weight, 1.0)
+            squares, shifted = rows.sums(np.square(X)), weight * np.square(mean)
+            return cls(weight, mean, squares - shifted) if np.all(shifted <= _FAR * (squares - shifted)) else None
+
+    @classmethod
+    def _about_a_row(cls, X: np.ndarray, rows: Memberships) -> Self:
         origin = X[0].astype(np.float64)
-        origin[np.isnan(origin)] = 0.0
+        origin[~np.isfinite(origin)] = 0.0
         z = X - origin
         seen = None
-        if np.isnan(z.sum()):
+        if has_gaps(X, z.sum()):
             seen = ~np.isnan(z)
             z[~seen] = 0.0
             weight = rows.sums(seen.astype(np.float64))
@@ -130,7 +148,8 @@ class GaussianFamily(Family):
         if prior is None:
             within = np.maximum(np.where(within > 0.0, within, total), floor)
             m, own = centre, within / np.maximum(total, within)
-            a, b = 0.5 * _PRIOR_ROWS, 0.5 * _PRIOR_ROWS * within
+            rows = _PRIOR_ROWS if self.shared else _prior_rows(weight, statistics.scatter, within)
+            a, b = 0.5 * rows, 0.5 * rows * within
         else:
             m, own, a, b = prior.mean, 1.0 / prior.covariance, prior.shape, prior.scale
         shift = np.where(weight > 0.0, statistics.mean - m, 0.0)
@@ -142,10 +161,33 @@ class GaussianFamily(Family):
         return m + weight / (own + weight) * shift, 1.0 / (own + weight), a + 0.5 * rows, b + 0.5 * scatter
 
 
+def _prior_rows(weight: np.ndarray, scatter: np.ndarray, within: np.ndarray) -> float:
+    """How many rows of the variance within all classes the variance of a class is worth, at least `_PRIOR_ROWS`: the r
+    of largest Π p(S_cj | σ²_cj ~ IG(r/2, r s²_cj/2)), s² the variance within the *other* classes. O(k d) for each r.
+
+    Against two rows always (simulated, 2 to 6 classes of 7 to 30 rows): up to .09 nats a row gained where variances are
+    equal, .006 ± .002 lost at most where they differ by 30 %. Reference: Smyth (2004), Linear models and empirical
+    Bayes methods, Statistical Applications in Genetics 3.
+    """
+    freedom = np.maximum(weight - 1.0, 0.0)
+    kept = freedom > 0.0
+    if not kept.any():
+        return _PRIOR_ROWS
+    others = (scatter.sum(axis=0) - scatter + within) / (freedom.sum(axis=0) - freedom + 1.0)
+    half, ratio = 0.5 * freedom[kept], (scatter / np.maximum(others, np.finfo(float).tiny))[kept]
+    rows = _PRIOR_ROWS * np.sqrt(2.0) ** np.arange(_STEPS)
+    a = 0.5 * rows
+    value = half.size * (a * np.log(a) - scipy.special.gammaln(a))
+    for i, own in enumerate(a):
+        value[i] += np.sum(scipy.special.gammaln(own + half) - (own + half) * np.log(own + 0.5 * ratio))
+    return float(rows[np.argmax(value)])
+
+
 class _Plug(NamedTuple):
-    """log N(x) = Σ constant + square (z − centre)² = offset + z · slope + z² · square, z = x − origin."""
+    """log N(x) = Σ constant + square (z − centre)² = offset + z · slope + z² · square, z = x − origin if shifted."""
 
     origin: np.ndarray
+    shifted: bool
     centre: np.ndarray
     constant: np.ndarray
     slope: np.ndarray
@@ -181,32 +223,44 @@ class GaussianBelief(Belief):
         """Σ_j −½ [log 2π σ² + (x − μ)²/σ²] (n, k). By matrix products where classes are not too far apart."""
         z, jacobian = self._cells(cells)
         plug = self._plug
-        z = z - plug.origin
+        z = z - plug.origin if plug.shifted else z
+        value = self._by_products(z) if plug.near else None
+        if value is None:
+            value = self._class_by_class(z)
+        return value + jacobian if self.log else value
+
+    def _by_products(self, z: np.ndarray) -> np.ndarray | None:
+        """None where a cell is missing, or so large that its square is not."""
+        plug = self._plug
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = z @ plug.slope
+            value += np.square(z) @ plug.square
+        value += plug.offset
+        return value if np.isfinite(value.sum()) else None
+
+    def _class_by_class(self, z: np.ndarray) -> np.ndarray:
+        plug, missing = self._plug, has_gaps(z, z.sum())
         value = np.empty((len(z), len(plug.centre)))
-        if np.isnan(z.sum()):
+        with np.errstate(over="ignore"):  # a cell beyond 1e154: impossible in every class, and said so
             for c, centre in enumerate(plug.centre):
-                value[:, c] = np.nansum(plug.constant[c] + plug.square[:, c] * np.square(z - centre), axis=1)
-        elif plug.near:
-            np.matmul(z, plug.slope, out=value)
-            with np.errstate(over="ignore"):  # a cell beyond 1e154: impossible in every class, and said so
-                np.multiply(z, z, out=z)
-            value += z @ plug.square
-            value += plug.offset
-        else:
-            for c, centre in enumerate(plug.centre):
-                value[:, c] = np.square(z - centre) @ plug.square[:, c]
-            value += plug.constant.sum(axis=1)
-        value += jacobian
-        return value
+                square = np.square(z - centre)
+                if missing:
+                    value[:, c] = np.nansum(plug.constant[c] + plug.square[:, c] * square, axis=1)
+                else:
+                    value[:, c] = square @ plug.square[:, c]
+        return value if missing else value + plug.constant.sum(axis=1)
 
     @cached_property
     def _plug(self) -> _Plug:
-        origin = self.mean.mean(axis=0)
-        centre, precision = self.mean - origin, 1.0 / self.variance
+        origin, precision = self.mean.mean(axis=0), 1.0 / self.variance
+        # Without a shift the cells need not be copied.
+        shifted = bool(np.max((np.square(self.mean) * precision).sum(axis=1)) > _PRODUCT_FORM)
+        centre = self.mean - origin if shifted else self.mean
         constant = -0.5 * (np.log(self.variance) + LOG_2PI)
         distance = np.square(centre) * precision
         return _Plug(
             origin,
+            shifted,
             centre,
             constant,
             # contiguous small factors: the product is then four times as fast
@@ -224,7 +278,7 @@ class GaussianBelief(Belief):
     def _each(self, cells: np.ndarray, term: Any) -> np.ndarray:
         """Σ_j term(class, δ) (n, k) over observed cells, δ = x − m_c."""
         z, jacobian = self._cells(cells)
-        missing = np.isnan(z.sum())
+        missing = has_gaps(z, z.sum())
         value = np.empty((len(z), len(self.m)))
         for c in range(len(self.m)):
             terms = term(c, z - self.m[c])
@@ -282,6 +336,26 @@ def _variance(d: Any, V: Any, a: Any, b: Any) -> Any:
     square = np.square(d)
     by_scale = 0.25 * scipy.special.polygamma(1, a) + 0.25 * np.square(square) * a / b**2 - 0.5 * square / b
     return by_scale + square * V * a / b + 0.5 * V**2
+
+
+def has_gaps(cells: np.ndarray, total: Any) -> bool:
+    """Whether cells are missing, told by a sum over them at no further cost where there are none.
+
+    Raises
+    ------
+    DataError : infinite cells.
+    """
+    if np.isfinite(total):
+        return False
+    infinite = np.argwhere(np.isinf(cells))
+    if len(infinite):
+        raise DataError(
+            f"Input X contains infinity or a value too large for {cells.dtype!r}: row {infinite[0][0]} of its block.",
+            value=float(cells[tuple(infinite[0])]),
+            rows=infinite[:20, 0].tolist(),
+            remedy="Remove such rows, or give them as NaN to have them integrated out.",
+        )
+    return bool(np.isnan(cells).any())
 
 
 def _logarithms(cells: np.ndarray) -> np.ndarray:

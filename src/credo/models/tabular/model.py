@@ -12,6 +12,7 @@ from credo._version import __version__
 from credo.blocks.reduction import in_order
 from credo.errors import DataError, DataWarning, warn
 from credo.models.coefficients import CoefficientTable
+from credo.models.listing import Listing
 from credo.models.tabular.beliefs import believed, coefficient_notes, log_evidence, noise_scale, result_of
 from credo.numerics.threads import available_threads, single_blas_thread
 from credo.prediction.classes import ClassPredictive
@@ -130,6 +131,17 @@ class TableModel:
     def coefficient_notes(self) -> tuple[str, ...]:
         """What a coefficient is of, in sentences."""
         return coefficient_notes(self.estimator, self.target, tuple(map(str, self.labels)))
+
+    def class_profile(self, mass: float = 0.9) -> Listing | None:
+        """What a model of the classes' own laws expects of each column; None of other models."""
+        if not hasattr(self.estimator, "class_profile"):
+            return None
+        levels = [
+            column.levels if isinstance(column, NumberEncoding) and column.levels else None
+            for column in self.encoder.columns
+            for _ in column.features
+        ]
+        return self.estimator.class_profile(self.encoder.feature_names, tuple(map(str, self.labels)), levels, mass)
 
     @property
     def noise_scale(self) -> float | None:
