@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +18,8 @@ from credo.models.gaussian_process.mean import mean_of
 from credo.models.gaussian_process.noise import Stated, WithSlopes, noise_of
 from credo.models.gaussian_process.observations import Observations
 from credo.models.gaussian_process.solvers.base import Solver
+from credo.models.gaussian_process.solvers.vecchia import Vecchia
+from credo.models.gaussian_process.solvers.vecchia_learning import climb_in_stages
 from credo.models.gaussian_process.solvers.white import has_white
 from credo.saving.registry import register
 
@@ -26,6 +27,8 @@ __all__ = ["LEARN", "Seen", "Units", "choose_theta", "in_users_units", "log_evid
 
 LEARN = ("map", "evidence", "loo", "kfold")
 OWNER = "GaussianProcessRegressor"
+# Places are chosen at the start, and once more where the first search led; further choices follow θ ever less.
+PLACES = 2
 
 
 @register
@@ -86,7 +89,7 @@ def prepare(
     if seen.slopes is not None:
         where, column, value, sd = seen.slopes
         covariance, scatter = Differentiated(covariance), WithSlopes(scatter)
-        average = dataclasses.replace(average, sloped=True)
+        average = replace(average, sloped=True)
         X = np.concatenate([as_values(X), np.column_stack([where, column])])
         z = np.concatenate([z, value[:, None] / units.unit])
         w = np.concatenate([w, np.ones(len(value))])
@@ -142,7 +145,7 @@ def in_users_units(kernel: Kernel, unit: float) -> Kernel:
     prior = kernel.priors.get("variance")
     priors = {} if prior is None else {"variance": LogNormal(prior.mu + 2.0 * np.log(unit), prior.sigma)}
     limits = {name: (low * unit**2, high * unit**2) for name, (low, high) in kernel.limits.items()}
-    return dataclasses.replace(kernel, variance=kernel.variance * unit**2, priors=priors, limits=limits)
+    return replace(kernel, variance=kernel.variance * unit**2, priors=priors, limits=limits)
 
 
 def choose_theta(
@@ -156,22 +159,49 @@ def choose_theta(
     if not belief.theta.size:
         return belief, Result("exact", "exact")
     groups = _folds(len(belief.observations.X), how, folds, rng)
-    last = belief
+    options: dict[str, Any] = {"n_restarts": n_restarts, "rng": rng, "names": belief.names, "inference": how}
+    if isinstance(belief.solver, Vecchia) and groups is None:
+        size = belief.kernel.theta.size
+        _, top = climb_in_stages(
+            belief.solver, lambda theta: belief.kernel.with_theta(theta[:size]), belief.observations.X,
+            lambda solver: _Objective(replace(belief, solver=solver), how, groups), belief.theta, belief.bounds,
+            **options,
+        )  # fmt: skip
+        return belief.at(top.theta), top.result
+    rounds = PLACES if hasattr(belief.solver, "at") else 1
+    theta = belief.theta
+    for _ in range(rounds):
+        objective = _Objective(_placed(belief, theta), how, groups)
+        top = climb(objective, theta, belief.bounds, **options)
+        theta, options = top.theta, {**options, "n_restarts": 0}
+    # The search mostly ends where it last looked; what it made there serves.
+    last = objective.last
+    kept = rounds == 1 and np.array_equal(last.theta, theta)
+    return (last if kept else belief.at(theta)), top.result
 
-    def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
-        nonlocal last
-        last = belief.at(theta)
-        score = last.evidence() if groups is None else last.left_out_score(groups)
-        if how == "evidence":
+
+class _Objective:
+    """θ → the score of `choose_theta` and its gradient; `last` is the belief that it made last."""
+
+    def __init__(self, belief: Belief, how: str, groups: list[np.ndarray] | None) -> None:
+        self.last, self.how, self.groups = belief, how, groups
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        self.last = self.last.at(theta)
+        score = self.last.evidence() if self.groups is None else self.last.left_out_score(self.groups)
+        if self.how == "evidence":
             return score.value, score.theta
-        prior, slope = last.log_prior()
+        prior, slope = self.last.log_prior()
         return score.value + prior, score.theta + slope
 
-    top = climb(
-        objective, belief.theta, belief.bounds, n_restarts=n_restarts, rng=rng, names=belief.names, inference=how
-    )
-    # The search mostly ends where it last looked; what it made there serves.
-    return (last if np.array_equal(last.theta, top.theta) else belief.at(top.theta)), top.result
+
+def _placed(belief: Belief, theta: np.ndarray) -> Belief:
+    """The belief with the places or neighbours of its solver as θ has them: chosen anew at each θ, the objective would
+    jump where they change."""
+    solver: Any = belief.solver
+    if not hasattr(solver, "at"):
+        return belief
+    return replace(belief, solver=solver.at(belief.at(theta).kernel, belief.observations.X))
 
 
 def _folds(n: int, how: str, folds: int, rng: np.random.Generator) -> list[np.ndarray] | None:

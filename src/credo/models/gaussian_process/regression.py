@@ -224,8 +224,9 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
             self.posterior_ = found.posterior
             self.scaled_powers_ = {"values": found.values, "log_prior": found.log_prior,
                                    "log_evidence": found.log_evidence}  # fmt: skip
-        solved = self.belief_.conditioned.factored.certificate
-        advice = result.advice
+        factored = self.belief_.conditioned.factored
+        solved = factored.certificate
+        advice = (*result.advice, *getattr(factored, "advice", ()))
         if solved.get("jitter", 0.0) > 0.0:
             advice = (*advice, f"K_y was factored with jitter {solved['jitter']:.0e} on its diagonal.")
         self.result_ = replace(

@@ -1,0 +1,43 @@
+"""`choose_theta` with solvers whose places or neighbours are settled before a search."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import credo as cr
+from credo.models.gaussian_process.solvers.inducing import Inducing
+from credo.models.gaussian_process.solvers.vecchia import Vecchia
+
+
+def wave(n: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n, 1))
+    return X, np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("solver", [Inducing(40), Vecchia(n_neighbors=60)], ids=lambda solver: type(solver).__name__)
+def test_an_approximation_that_has_all_it_needs_learns_what_exact_learns(solver):
+    X, y = wave(60)
+    exact = cr.GaussianProcessRegressor(solver="auto").fit(X, y)
+    found = cr.GaussianProcessRegressor(solver=solver).fit(X, y)
+    assert found.result_.ok
+    assert found.log_evidence_ == pytest.approx(exact.log_evidence_, abs=1e-2)
+    assert found.noise_scale_ == pytest.approx(exact.noise_scale_, rel=1e-2)
+
+
+def test_places_are_chosen_once_a_search(monkeypatch):
+    X, y = wave(60)
+    calls, at = [], Inducing.at
+    monkeypatch.setattr(Inducing, "at", lambda self, *rest: calls.append(self.locations is None) or at(self, *rest))
+    cr.GaussianProcessRegressor(solver=Inducing(20)).fit(X, y)
+    assert sum(calls) == 3  # two searches and the answer, however many evaluations
+
+
+def test_what_a_solver_advises_is_in_the_result():
+    X, _ = wave(200)
+    y = np.sin(400 * X[:, 0])
+    kernel = cr.kernels.RBF(0.002)
+    found = cr.GaussianProcessRegressor(kernel, noise=0.1, optimizer=None, solver=Inducing(10)).fit(X, y)
+    assert found.belief_.conditioned.factored.advice
+    assert set(found.belief_.conditioned.factored.advice) <= set(found.result_.advice)
