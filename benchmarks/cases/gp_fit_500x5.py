@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.case import Bar, Case, Contestant, Quality
 
 #: of the evidence, in nats: less than a thousandth of what would count as a difference between hypotheses
@@ -15,6 +13,8 @@ Fitted = tuple[float, list[float], float]
 
 
 def load(_: Path) -> tuple[Any, Any]:
+    import numpy as np
+
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 5))
     y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.2 * rng.standard_normal(500)
@@ -22,6 +22,8 @@ def load(_: Path) -> tuple[Any, Any]:
 
 
 def credo(data: tuple[Any, Any]) -> Fitted:
+    import numpy as np
+
     import credo as cr
 
     kernel = 1.0 * cr.kernels.Matern(np.ones(5), nu=2.5)
@@ -30,6 +32,7 @@ def credo(data: tuple[Any, Any]) -> Fitted:
 
 
 def scikit_learn(data: tuple[Any, Any]) -> Fitted:
+    import numpy as np
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import Matern, WhiteKernel
 

@@ -72,9 +72,23 @@ def test_pairwise_is_not_mutual_independence():
 
 def test_an_urn_without_replacement_is_hypergeometric():
     urn = SampleSpace([("red", i) for i in range(3)] + [("blue", i) for i in range(2)])
-    draws = urn.law(lambda o: (o,)).then(lambda a: SampleSpace([(b,) for b in urn if b != a[0]]))
+    draws = urn.then(lambda first: SampleSpace([ball for ball in urn if ball != first]))
     reds = draws.law(lambda pair: sum(colour == "red" for colour, _ in pair))
     assert reds.probabilities == {2: Fraction(3, 10), 1: Fraction(6, 10), 0: Fraction(1, 10)}
+
+
+def test_outcomes_that_are_tuples_stay_whole_in_every_kind_of_trial():
+    deck = SampleSpace([(rank, suit) for rank in "AK" for suit in "SH"])
+    same = lambda hand: hand[0][0] == hand[1][0]
+    assert (deck * deck).probability(same) == (deck**2).probability(same) == Fraction(1, 2)
+    assert (deck * deck).outcomes == (deck**2).outcomes
+    drawn = deck.then(lambda card: SampleSpace([c for c in deck if c != card]))
+    assert drawn.probability(same) == Fraction(1, 3)
+    three = drawn.then(lambda hand: SampleSpace([c for c in deck if c not in hand]))
+    assert {len(hand) for hand in three} == {3}
+    assert ((deck * deck) * deck).outcomes == (deck * (deck * deck)).outcomes == (deck**3).outcomes
+    aces = drawn.given(lambda hand: hand[0][0] == "A")
+    assert (aces * deck).outcomes[0] == (("A", "S"), ("A", "H"), ("A", "S"))
 
 
 def test_a_million_outcomes_stay_exact():

@@ -137,3 +137,22 @@ def test_only_a_sample_is_compared_and_all_rows_are_fitted(mixed, monkeypatch):
     model = found.keep(averaged=True)
     assert "150 rows drawn at random" in model.decisions[-1]
     assert model.estimator.estimators_["naive_bayes"].class_count_.sum() == N
+
+
+def test_a_gaussian_process_is_chosen_for_a_curve_and_reads_as_any_model(tmp_path):
+    """A wave that no line, square or product follows; kept, saved, loaded and predicted."""
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0.0, 12.0, 80))
+    frame = pl.DataFrame({"x": x, "y": np.sin(x) + 0.1 * rng.normal(size=80)})
+    model = compare_candidates(TableTask.prepare(frame, "y"), seconds=60.0, random_state=0).keep()
+    assert isinstance(model.estimator, cr.GaussianProcessRegressor)
+    cr.save(model, tmp_path / "wave.credo")
+    again = cr.load(tmp_path / "wave.credo").predict_distribution(frame)
+    assert np.abs(again.mean - np.sin(x)).max() < 0.2
+    assert "<svg" in str(report(model))
+
+
+def test_an_estimator_that_takes_no_blocks_is_given_arrays(mixed):
+    whole = mixed.select("size", "visits", "member").drop_nulls()
+    model = TableTask.prepare(whole, "member").fit(cr.GaussianProcessClassifier())
+    assert model.predict_distribution(whole[:3]).probabilities.shape == (3, 2)

@@ -98,7 +98,11 @@ def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
     if summary["noise_scale"] is not None:
         lines.append(f"Noise: outcomes scatter around the line with sd {number(summary['noise_scale'])}.")
     # A quadrature that settled to rounding certifies itself; what can fail is shown.
-    shown = {name: value for name, value in summary["certificate"].items() if name != "quadrature_error"}
+    shown = {
+        name: value
+        for name, value in summary["certificate"].items()
+        if name != "quadrature_error" and isinstance(value, (int, float))
+    }
     certificate = ", ".join(f"{name} {number(value)}" for name, value in shown.items())
     if certificate:
         lines.append(f"Certificate: {certificate}.")

@@ -79,14 +79,16 @@ class SampleSpace:
             self.algebra = Algebra.of(self.outcomes, [self.mask(e) for e in events])
 
     @classmethod
-    def _of(cls, outcomes: Iterable[Hashable], masses: Masses) -> SampleSpace:
+    def _of(cls, outcomes: Iterable[Hashable], masses: Masses, trials: bool = False) -> SampleSpace:
         space = cls.__new__(cls)
         space._set(tuple(outcomes), masses)
+        space._trials = trials
         return space
 
     def _set(self, outcomes: tuple[Hashable, ...], masses: Masses) -> None:
         self.outcomes = outcomes
         self.algebra: Algebra | None = None
+        self._trials = False  # whether outcomes are tuples of several trials' outcomes, and may grow by more
         self._masses = masses
         if not outcomes:
             raise ParameterError("SampleSpace", "outcomes", "at least one", outcomes)
@@ -160,7 +162,7 @@ class SampleSpace:
 
     def generated(self, events: Iterable[Any]) -> SampleSpace:
         """The same outcomes with the smallest σ-algebra that holds these events."""
-        space = SampleSpace._of(self.outcomes, self._masses)
+        space = SampleSpace._of(self.outcomes, self._masses, self._trials)
         space.algebra = Algebra.generated([self.mask(e) for e in events], len(self))
         return space
 
@@ -182,7 +184,8 @@ class SampleSpace:
             raise ZeroProbabilityError(
                 f"P( · | {mask_event!r}) is undefined: the event has probability 0.", value=mask_event
             )
-        space = SampleSpace._of(itertools.compress(self.outcomes, mask.tolist()), self._masses.renormalised(mask))
+        kept = itertools.compress(self.outcomes, mask.tolist())
+        space = SampleSpace._of(kept, self._masses.renormalised(mask), self._trials)
         if self.algebra is not None:
             space.algebra = self.algebra.restricted(mask)
         return space
@@ -254,12 +257,17 @@ class SampleSpace:
     # Trials
 
     def __mul__(self, other: SampleSpace) -> SampleSpace:
-        """Both, independently; outcomes are tuples, and tuples are joined."""
+        """Both, independently: outcomes are pairs; trials of a product or a tree stand side by side, so that
+        (a * b) * c has triples. An outcome that is a tuple of yours stays one."""
         if not isinstance(other, SampleSpace):
             return NotImplemented
         _within_reach(len(self) * len(other))
-        joined = (_tuple(a) + _tuple(b) for a in self.outcomes for b in other.outcomes)
-        return SampleSpace._of(joined, self._masses.outer(other._masses))
+        joined = (a + b for a in self._parts() for b in other._parts())
+        return SampleSpace._of(joined, self._masses.outer(other._masses), trials=True)
+
+    def _parts(self) -> list[tuple[Any, ...]]:
+        """Each outcome as a tuple of its trials'."""
+        return list(self.outcomes) if self._trials else [(outcome,) for outcome in self.outcomes]  # type: ignore[arg-type]
 
     def __pow__(self, n: int) -> SampleSpace:
         """n independent repetitions: outcomes are n-tuples."""
@@ -269,7 +277,8 @@ class SampleSpace:
         masses = self._masses
         for _ in range(n - 1):
             masses = masses.outer(self._masses)
-        return SampleSpace._of(itertools.product(self.outcomes, repeat=n), masses)
+        repeated = (sum(parts, ()) for parts in itertools.product(self._parts(), repeat=n))
+        return SampleSpace._of(repeated, masses, trials=True)
 
     def then(self, following: Callable[[Any], SampleSpace]) -> SampleSpace:
         """A tree: after outcome ω comes a trial of `following(ω)`; P(ω, ω′) = P(ω) P(ω′ | ω).
@@ -279,15 +288,14 @@ class SampleSpace:
         >>> pair.probability(lambda draw: "blue" not in draw)
         Fraction(1, 3)
         """
-        branches = [(o, self._masses.at(i), following(o)) for i, o in enumerate(self.outcomes)]
+        branches = [
+            (part, self._masses.at(i), following(o))
+            for i, (o, part) in enumerate(zip(self.outcomes, self._parts(), strict=True))
+        ]
         _within_reach(sum(len(space) for _, _, space in branches))
-        outcomes = [_tuple(o) + _tuple(next_) for o, _, space in branches for next_ in space.outcomes]
+        outcomes = [part + more for part, _, space in branches for more in space._parts()]
         values = [p * q for _, p, space in branches for q in space.probabilities.values()]
-        return SampleSpace._of(outcomes, Masses.of("SampleSpace", outcomes, values))
-
-
-def _tuple(outcome: Any) -> tuple[Any, ...]:
-    return outcome if isinstance(outcome, tuple) else (outcome,)
+        return SampleSpace._of(outcomes, Masses.of("SampleSpace", outcomes, values), trials=True)
 
 
 def _shares(weights: Sequence[Any]) -> list[Any]:

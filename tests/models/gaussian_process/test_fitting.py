@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import credo as cr
+from credo.models.gaussian_process.solvers.exact import Exact
 from credo.models.gaussian_process.solvers.inducing import Inducing
+from credo.models.gaussian_process.solvers.state_space import StateSpace
 from credo.models.gaussian_process.solvers.vecchia import Vecchia
 
 
@@ -41,3 +43,18 @@ def test_what_a_solver_advises_is_in_the_result():
     found = cr.GaussianProcessRegressor(kernel, noise=0.1, optimizer=None, solver=Inducing(10)).fit(X, y)
     assert found.belief_.conditioned.factored.advice
     assert set(found.belief_.conditioned.factored.advice) <= set(found.result_.advice)
+
+
+def test_slopes_and_paths_where_the_state_space_was_taken():
+    """The filter knows values alone: another solver answers, from the same belief."""
+    x = np.linspace(0.0, 20.0, 300)[:, None]
+    y = np.sin(x[:, 0]) + 0.1 * np.random.default_rng(0).normal(size=300)
+    options = {"kernel": 1.0 * cr.kernels.Matern(2.0, nu=2.5), "noise": 0.1, "optimizer": None}
+    exact, filtered = (
+        cr.GaussianProcessRegressor(**options, solver=solver).fit(x, y) for solver in (Exact(), StateSpace())
+    )
+    here = [[5.0], [7.5]]
+    dense, quick = (m.predict_slope_distribution(here, 0) for m in (exact, filtered))
+    assert quick.mean == pytest.approx(dense.mean, abs=1e-8)
+    assert quick.sd == pytest.approx(dense.sd, rel=1e-6)
+    assert np.asarray(filtered.sample_paths(2)(here)).shape == np.asarray(exact.sample_paths(2)(here)).shape

@@ -12,7 +12,7 @@ import scipy.stats
 from sklearn.base import clone
 
 import credo as cr
-from credo.errors import DataError, NotPositiveDefiniteError, ParameterError, UnavailableError
+from credo.errors import ConvergenceWarning, DataError, NotPositiveDefiniteError, ParameterError, UnavailableError
 from credo.kernels import RBF
 from credo.models.preference import Similarity, duel_information, most_informative_duel, most_uncertain_item
 from credo.models.preference.design import gather
@@ -129,6 +129,7 @@ def test_the_link_is_chosen_by_evidence():
     assert model.log_evidence_ == pytest.approx(each["logit"], abs=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:PreferenceGP. the chains")  # a few draws are enough to compare bits
 def test_same_history_same_belief_bit_for_bit():
     history, _ = simulated()
     longer = history.with_duel(0, 1).with_tie(2, 3).with_choice(4, [0, 1, 4])
@@ -316,6 +317,7 @@ def test_a_choice_left_out_is_predicted_by_the_rest():
         assert model.leave_one_out().elpd == pytest.approx(np.log(0.25), abs=near)
 
 
+@pytest.mark.filterwarnings("ignore:PreferenceGP. the chains")  # a few draws are enough to compare bits
 @pytest.mark.parametrize("inference", ["auto", "laplace", "gibbs"])
 def test_round_trips(inference, tmp_path):
     history, _ = simulated(users=("ann", "bob"), m=30, ties=0.3)
@@ -493,3 +495,20 @@ def test_many_items_few_duels():
     assert len(model.belief_.rows) <= 60
     assert model.predict().shape == (2000,)
     assert np.corrcoef(model.predict(), X[:, 0])[0, 1] > 0.7
+
+
+def test_a_frame_is_read_by_its_index():
+    import pandas as pd
+
+    X = pd.DataFrame({"size": [0.0, 1.0, 3.0]}, index=["a", "b", "c"])
+    history = cr.Preferences(["a", "b", "c"]).with_duels(["a", "b"], ["b", "c"])
+    stated = cr.PreferenceGP().fit(history, X.to_numpy())
+    shuffled = cr.PreferenceGP().fit(history, X.loc[["c", "a", "b"]])
+    assert shuffled.probability("a", "c") == stated.probability("a", "c") > 0.5
+    with pytest.raises(ParameterError, match="one row an item"):
+        cr.PreferenceGP().fit(history, X.loc[["c", "a"]])
+
+
+def test_chains_that_have_not_settled_warn():
+    with pytest.warns(ConvergenceWarning, match="n_draws"):
+        cr.PreferenceGP(link="probit", inference="gibbs", n_draws=20, random_state=0).fit(np.array([[0, 1], [1, 2]]))

@@ -21,7 +21,9 @@ from credo.models.gaussian_process.mean import Mean
 from credo.models.gaussian_process.noise import Noise, WithSlopes
 from credo.models.gaussian_process.observations import Observations
 from credo.models.gaussian_process.solvers.base import Factored, Solver
+from credo.models.gaussian_process.solvers.choose import choose
 from credo.models.gaussian_process.solvers.exact import ExactFactor
+from credo.models.gaussian_process.solvers.state_space import StateSpace
 from credo.saving.registry import register
 
 __all__ = ["Belief", "as_values"]
@@ -140,13 +142,16 @@ class Belief:
         return done
 
     def sloped(self) -> Belief:
-        """The same belief on rows [x, which], of which values and slopes can be asked."""
+        """The same belief on rows [x, which], of which values and slopes can be asked; by another solver if this one is
+        of values alone."""
         if self.mean.sloped:
             return self
         kernel, seen = Differentiated(self.kernel), self.observations
-        rows = as_values(seen.X)
+        rows, solver = as_values(seen.X), self.solver
+        if isinstance(solver, StateSpace):
+            solver = choose(kernel, *rows.shape)[0]
         done = replace(
-            self, kernel=kernel, mean=replace(self.mean, sloped=True), noise=WithSlopes(self.noise),
+            self, solver=solver, kernel=kernel, mean=replace(self.mean, sloped=True), noise=WithSlopes(self.noise),
             observations=replace(seen, X=rows),
         )  # fmt: skip
         factored = self.conditioned.factored

@@ -147,6 +147,7 @@ class PreferenceGP(BaseEstimator):
         """
         self._check()
         history = _history(preferences, X)
+        X = _aligned(X, history.items)
         items, kernel = described(self.kernel, X, len(history.items), float(self.noise))
         outcomes, rng = counted(history), as_generator(self.random_state)
         with single_blas_thread():
@@ -326,6 +327,24 @@ def _history(preferences: Any, X: Any) -> Preferences:
         )  # fmt: skip
     n = len(X) if X is not None else int(duels.max(initial=0)) + 1
     return Preferences(n).with_duels(duels[:, 0], duels[:, 1])
+
+
+def _aligned(X: Any, items: Any) -> Any:
+    """A frame whose index names the items is put in their order; one that names some of them only is refused."""
+    index = getattr(X, "index", None)
+    if index is None or callable(index):
+        return X
+    labels, names = list(index), list(items)
+    known = set(names)
+    if labels == names or not known & set(labels) or labels == list(range(len(labels))):
+        return X  # numbered rows are in the items' order
+    if set(labels) != known or len(labels) != len(names):
+        missing = [name for name in names if name not in set(labels)] or labels
+        raise ParameterError(
+            "PreferenceGP.fit", "X", "a frame with one row an item, named by its index", missing[:3],
+            "Give every item a row, or pass an array in the order of the items.",
+        )  # fmt: skip
+    return X.loc[names]
 
 
 def _require_whole(outcomes: Outcomes, purpose: str) -> None:

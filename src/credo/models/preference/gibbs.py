@@ -17,6 +17,7 @@ import numpy as np
 import scipy.special
 
 from credo.diagnostics.mcmc import check_convergence
+from credo.errors import ConvergenceWarning, warn
 from credo.inference.result import Result
 from credo.models.preference.arrow import SharedPrior
 from credo.models.preference.augmented import AugmentedRows
@@ -68,6 +69,10 @@ def sample_utilities(
         "converged" if verdict.ok else "not_certified", "gibbs", (), (time.perf_counter() - began,),
         dict(verdict.certificate), tuple(verdict.advice),
     )  # fmt: skip
+    if not verdict.ok:
+        warn(
+            f"PreferenceGP: the chains have not settled: {' '.join(verdict.advice)} Raise n_draws.", ConvergenceWarning
+        )
     alpha = kept.reshape(-1, *g.shape[1:])
     return Gaussian(alpha, arrow, start.log_evidence, result, start.kernel_weight, start.deviation, start.psi)
 

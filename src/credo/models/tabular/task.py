@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -183,7 +184,7 @@ class TableTask:
         """
         if estimator is None:
             estimator, name = _plain(self.task, self.ordered)
-        estimator.fit(self.source_of(view))
+        _fit_whole(estimator, self.source_of(view))
         return self.keep(estimator, name or type(estimator).__name__, comparison, notes, seed, command, view)
 
     def keep(
@@ -237,3 +238,18 @@ def _plain(task: str, ordered: bool = False) -> tuple[Any, str]:
     from credo.models.glm import LogisticRegression
 
     return LogisticRegression(), "logistic"
+
+
+def _fit_whole(estimator: Any, source: Source) -> None:
+    """By blocks where the estimator takes a `Source`; one whose `fit` demands y, such as a Gaussian process, is given
+    arrays while the rows are in memory."""
+    y = inspect.signature(estimator.fit).parameters.get("y")
+    if y is None or y.default is not inspect.Parameter.empty:
+        estimator.fit(source)
+    elif isinstance(source, ArraySource):
+        estimator.fit(source.X, source.y)
+    else:
+        raise ParameterError(
+            "TableTask.fit", "estimator", "one that reads blocks: these rows do not fit in memory", estimator,
+            "Sample the rows first, or take a model that streams, such as LinearRegression.",
+        )  # fmt: skip
