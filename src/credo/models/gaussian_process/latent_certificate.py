@@ -53,7 +53,7 @@ def checked(log_weights: np.ndarray, log_normaliser: float) -> dict[str, float]:
     if not np.all(np.isfinite(log_weights)):
         return {"pareto_k": np.inf, "ess": 1.0, "log_evidence_weighted": -np.inf}
     smoothed = psis(log_weights)
-    evidence = log_normaliser + float(scipy.special.logsumexp(log_weights)) - np.log(log_weights.size)
+    evidence = log_normaliser + float(np.asarray(scipy.special.logsumexp(log_weights))) - np.log(log_weights.size)
     return {
         "pareto_k": float(smoothed.k_hat),
         "ess": float(smoothed.ess),
