@@ -94,7 +94,8 @@ class BernoulliProbit(Binary):
         width = 2.0 * v / (root * (root + 1.0))  # 1 − k
         nodes, weights = _legendre()
         x2 = (1.0 - width[..., None] * nodes) ** 2
-        return (width * (np.exp(-0.5 * a2[..., None] * (1.0 + x2)) / (1.0 + x2)) @ weights / np.pi)[()]
+        integral = (np.exp(-0.5 * a2[..., None] * (1.0 + x2)) / (1.0 + x2)) @ weights
+        return (width * integral / np.pi)[()]
 
 
 def inverse_mills(x: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
