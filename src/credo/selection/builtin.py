@@ -90,17 +90,6 @@ def discriminant_seconds(n: int, columns: int) -> float:
     return 128.0 * CLASSES * (n * (columns**2 / BLAS + 8.0 / ELEMENTWISE) + columns**3 / BLAS) + 1e-3 * columns
 
 
-def process_seconds(n: int, columns: int) -> float:
-    """Some sixty evidences with their gradients, each a factor, an inverse and a few passes over all pairs."""
-    return 60.0 * (n**3 / BLAS + n**2 * (20.0 + columns) / ELEMENTWISE) + 0.3
-
-
-def process() -> Any:
-    from credo.models.gaussian_process import GaussianProcessRegressor  # kernels are loaded where they are used
-
-    return GaussianProcessRegressor()
-
-
 # Of a usual target; the time of generative models is in proportion.
 CLASSES = 3
 # Points of the rule for the split of the entropy (`models.generative.equations.NODES`).
@@ -169,7 +158,6 @@ for _candidate in (
         interactions,
         linear_seconds,
     ),
-    Candidate("gaussian_process", "regression", 40, process, int, process_seconds),
     Candidate("baseline", "classification", 0, InterceptOnlyClassifier, none, baseline_seconds),
     Candidate("logistic", "classification", 10, LogisticRegression, int, logistic_seconds),
     # Classes that are Normal with one covariance have the logistic regression's boundaries; with their own, those of

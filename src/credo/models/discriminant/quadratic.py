@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from credo.errors import DataError, ParameterError
+from credo.errors import DataError, DataWarning, ParameterError, warn
+from credo.inference.result import Result
 from credo.models.discriminant.base import Discriminant, require_rows
 from credo.models.discriminant.equations import SingularCovarianceError, principal_axes
+from credo.models.discriminant.family import DiscriminantFamily
+from credo.models.discriminant.statistics import ClassScatter
+from credo.models.generative.family import Part
 from credo.saving.registry import register
 
 __all__ = ["QuadraticDiscriminantAnalysis"]
+
+EPS = float(np.finfo(np.float64).eps)
 
 
 @register
@@ -25,12 +32,13 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     priors : probabilities (k,) of the classes; None: frequencies, with a Dirichlet posterior
     reg_param : (1 − reg_param) Σ_c + reg_param I, with "svd"
     store_covariance : keep `covariance_`
-    tol : a class whose covariance has an eigenvalue at or below this is refused
+    tol : a class whose covariance has an eigenvalue at or below this is not of full rank
     covariance_estimator : an object whose `fit` sets `covariance_`, instead of shrinkage
     covariance_type : "full"; "diag": independent columns in every class
     prior : `NormalInverseWishart` of every (μ_c, Σ_c), or "auto": the covariance within all classes,
         worth as many rows as the classes are alike. Σ_c is then its posterior mean, and a class may have a
-        single row. None: no prior for the point estimates, "auto"'s for `predict_distribution`
+        single row. None: no prior for the point estimates, "auto"'s for `predict_distribution`; where a class's
+        covariance is not of full rank and nothing else is asked to mend it, "auto"'s for both, with a `DataWarning`
 
     Attributes
     ----------
@@ -42,7 +50,8 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     Raises
     ------
     ParameterError, DataError : bad arguments; a single class, or one with a single row and no prior.
-    SingularCovarianceError : a class's covariance is not of full rank (NumPy's LinAlgError too).
+    SingularCovarianceError : a class's covariance is not of full rank in spite of shrinkage, reg_param or
+        covariance_estimator, or of independent columns (NumPy's LinAlgError too).
 
     Notes
     -----
@@ -101,6 +110,23 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     def _added(self) -> float:
         return float(self.reg_param) if self.solver == "svd" and self.prior is None else 0.0
 
+    def _conclude(self, parts: tuple[Part, ...], statistics: Any, result: Result) -> Any:
+        """As the base's; covariances that have no inverse, and nothing that mends them, are given the default prior."""
+        family = parts[0].family
+        if isinstance(family, DiscriminantFamily) and family.has_soft_fit and len(self.classes_) > 1:
+            require_rows("QuadraticDiscriminantAnalysis", _rows(statistics[1]), self.classes_)
+            covariances = family.finalize(statistics[1], statistics[0]).covariance
+            deficient = [i for i, own in enumerate(covariances) if _least(own) <= self.tol]
+            if deficient:
+                warn(
+                    f"QuadraticDiscriminantAnalysis: the covariance of class {self.classes_[deficient[0]]} is not of "
+                    f"full rank ({len(deficient)} of {len(self.classes_)} classes); all are given prior='auto'. "
+                    "State prior='auto', shrinkage or reg_param, or drop columns that repeat others.",
+                    DataWarning,
+                )
+                parts = (Part(replace(family, prior="auto")),)
+        return super()._conclude(parts, statistics, result)
+
     def _settle(self) -> None:
         belief: Any = self.beliefs_[0]
         if len(self.classes_) < 2:
@@ -109,8 +135,9 @@ class QuadraticDiscriminantAnalysis(Discriminant):
                 value=self.classes_.tolist(),
             )
         self.priors_, self.means_ = self.class_belief_.probability, belief.mean
-        covariances = [np.diag(v) for v in belief.variance] if self.covariance_type == "diag" else belief.covariance
-        if self.prior is None:
+        diagonal = self.covariance_type == "diag"
+        covariances = [np.diag(v) for v in belief.variance] if diagonal else belief.covariance
+        if diagonal or self.parts_[0].family.prior is None:
             self._check_rank(covariances)
         axes = [principal_axes(own) for own in covariances]
         self.scalings_, self.rotations_ = [s for s, _ in axes], [r for _, r in axes]
@@ -119,24 +146,33 @@ class QuadraticDiscriminantAnalysis(Discriminant):
 
     def _check_rank(self, covariances: Any) -> None:
         owner, statistics = type(self).__name__, self.statistics_[1]
-        if not hasattr(statistics, "rows"):  # independent columns: one row and a column without spread fail alike
+        if self.covariance_type == "diag":  # one row and a column without spread fail alike
             require_rows(owner, np.where(statistics.weight.min(axis=1) > 0.0, 2.0, 0.0), self.classes_)
-            rows = np.full(len(self.classes_), np.inf)
+            rows, remedy = np.full(len(self.classes_), np.inf), "Drop columns without spread, or use prior='auto'."
         else:
-            rows = statistics.rows
+            parameter = "shrinkage" if self.solver == "eigen" else "reg_param"
+            rows, remedy = _rows(statistics), f"Increase {parameter}, or give prior='auto'."
             require_rows(owner, rows, self.classes_)
         d = self.means_.shape[1]
         for label, n, own in zip(self.classes_, rows, covariances, strict=True):
             few = self.solver == "svd" and n <= d
-            if few or np.linalg.eigvalsh(own)[0] <= self.tol:
-                parameter = "shrinkage" if self.solver == "eigen" else "reg_param"
+            if few or _least(own) <= self.tol:
                 why = (
                     f"When using `solver='svd'` a class needs more rows than the {d} columns; it has {int(n)}."
                     if few
                     else f"An eigenvalue is at or below tol = {self.tol:g}."
                 )
                 raise SingularCovarianceError(
-                    f"The covariance matrix of class {label} is not full rank. {why}",
-                    value=label,
-                    remedy=f"Increase {parameter}, or give prior='auto'.",
+                    f"The covariance matrix of class {label} is not full rank. {why}", value=label, remedy=remedy
                 )
+
+
+def _rows(scatter: ClassScatter) -> np.ndarray:
+    """Rows of every class; one of weight 3 is three."""
+    return np.maximum(scatter.rows, scatter.weight)
+
+
+def _least(covariance: np.ndarray) -> float:
+    """The least eigenvalue, 0 where it is rounding of the largest."""
+    values = np.linalg.eigvalsh(covariance)
+    return float(values[0]) if values[0] > len(values) * EPS * values[-1] else 0.0
