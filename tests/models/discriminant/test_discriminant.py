@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 
 import credo as cr
 from credo.distributions import MultivariateNormal, MultivariateStudentT, NormalInverseWishart
-from credo.errors import DataError, ParameterError
+from credo.errors import DataError, DataWarning, ParameterError
 from credo.models.discriminant import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
@@ -210,6 +210,28 @@ def test_more_columns_than_rows_and_a_class_of_one_row():
         QuadraticDiscriminantAnalysis().fit(x, y)
     model = QuadraticDiscriminantAnalysis(prior="auto").fit(x, y)
     assert np.all(np.isfinite(model.predict_distribution(x).probabilities))
+
+
+def test_covariances_without_an_inverse_are_given_the_default_prior():
+    x = rng.normal(size=(12, 4))
+    y = np.repeat([0, 1], [9, 3])
+    with pytest.warns(DataWarning, match="class 1 is not of full rank"):
+        model = QuadraticDiscriminantAnalysis().fit(x, y)
+    stated = QuadraticDiscriminantAnalysis(prior="auto").fit(x, y)
+    np.testing.assert_array_equal(model.predict_proba(x), stated.predict_proba(x))
+    for own in (QuadraticDiscriminantAnalysis(reg_param=0.3), QuadraticDiscriminantAnalysis(covariance_type="diag")):
+        with pytest.raises(SingularCovarianceError, match="class 1"):
+            own.fit(x if own.reg_param else x * (y == 0)[:, None], y)
+    # a row of weight 3 is three rows; more rows end the need for a prior
+    with pytest.warns(DataWarning):
+        heavy = QuadraticDiscriminantAnalysis().fit(x[:10], y[:10], np.r_[np.ones(9), 3.0])
+    with pytest.warns(DataWarning):
+        copies = QuadraticDiscriminantAnalysis().fit(x[[*range(10), 9, 9]], y[[*range(10), 9, 9]])
+    np.testing.assert_allclose(heavy.predict_proba(x), copies.predict_proba(x), rtol=1e-10)
+    more = rng.normal(size=(9, 4))
+    model.partial_fit(more, np.ones(9, dtype=int))
+    whole = QuadraticDiscriminantAnalysis().fit(np.r_[x, more], np.r_[y, np.ones(9, dtype=int)])
+    np.testing.assert_allclose(model.predict_proba(x), whole.predict_proba(x), rtol=1e-10)
 
 
 @pytest.mark.parametrize("model", [LinearDiscriminantAnalysis(), LinearDiscriminantAnalysis(covariance_type="diag"),

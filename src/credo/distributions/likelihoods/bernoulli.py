@@ -114,7 +114,7 @@ class BernoulliLogit(Binary):
         eta = np.asarray(eta, dtype=np.float64)
         shape = np.broadcast_shapes(np.shape(y), eta.shape)
         parts = out or tuple(np.empty(shape) for _ in range(order + 1))
-        tail = np.abs(eta)
+        tail = np.abs(eta, out=np.empty(eta.shape))  # an array for a single row too
         np.exp(np.negative(tail, out=tail), out=tail)
         excess = np.subtract(y, ~np.signbit(eta), dtype=np.float64)
         np.multiply(excess, eta, out=parts[0])

@@ -177,7 +177,8 @@ class _Ordinal(Likelihood):
 
     def _cumulative(self, eta: Any, psi: Any) -> np.ndarray:
         """P(y ≤ k | η), (..., n, K − 1)."""
-        cuts = np.asarray(self.cutpoints(psi))[..., None, :]
+        cuts = np.asarray(self.cutpoints(psi))
+        cuts = cuts[..., None, :] if cuts.ndim > 1 else cuts
         return self._binary.mean(cuts - np.asarray(eta, dtype=np.float64)[..., None])
 
     def probabilities(self, eta: Any, psi: Any = None) -> np.ndarray:
