@@ -25,6 +25,7 @@ from credo.distributions.support import COUNTS
 from credo.errors import NumericalError, ParameterError, UnavailableError
 from credo.prediction.classes import ClassPredictive
 from credo.prediction.draws import DrawsPredictive
+from credo.prediction.integrated import IntegratedPredictive
 from credo.prediction.mixture import MixturePredictive
 from credo.prediction.normal import NormalPredictive
 from credo.prediction.predictive import Predictive
@@ -224,6 +225,19 @@ class MixtureLaw(Law):
         return np.asarray(sum(w * part.expect(g) for w, part in zip(self.of.weights, self.parts)))
 
 
+class IntegratedLaw(Law):
+    """A mixture over points of a posterior, whose members' excess is known in closed form: their average."""
+
+    def excess(self, a: np.ndarray) -> np.ndarray:
+        a = np.broadcast_to(a, np.broadcast_shapes(np.shape(a), shape(self.of)))
+        # one action a row at a time: the points already fill the memory that is allowed
+        each = [
+            self.of.average(lambda member, rows, at=at: law(member).excess(at[rows]))
+            for at in a.reshape(-1, a.shape[-1])
+        ]
+        return np.stack(each).reshape(a.shape)
+
+
 def law(predictive: Any) -> Law:
     """The law of a predictive's outcomes as numbers.
 
@@ -236,6 +250,8 @@ def law(predictive: Any) -> Law:
         return MixtureLaw(of)
     if kind(of) == "count":
         return CountLaw(of)
+    if isinstance(of, IntegratedPredictive) and of.n_rows and isinstance(of.law(np.arange(1)), (Normal, StudentT)):
+        return IntegratedLaw(of)
     if isinstance(of, ClassPredictive):
         return TableLaw.of_classes(of)
     if isinstance(of, (Normal, NormalPredictive)):

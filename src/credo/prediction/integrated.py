@@ -81,7 +81,7 @@ class IntegratedPredictive(Predictive):
 
     @property
     def mean(self) -> np.ndarray:
-        return self._over_rows(lambda law, rows: self._average(law.mean, rows))
+        return self.average(lambda law, rows: law.mean)
 
     @property
     def variance(self) -> np.ndarray:
@@ -106,9 +106,13 @@ class IntegratedPredictive(Predictive):
 
         return self._over_rows(spread)
 
+    def average(self, value: Callable[[Any, np.ndarray], Any]) -> np.ndarray:
+        """Σ_s w_s of `value(law, rows)`, (..., S, rows) of the laws of some rows, for all rows: (..., n_rows)."""
+        return self._over_rows(lambda law, rows: self._average(value(law, rows), rows))
+
     def cdf(self, y: Any) -> np.ndarray:
-        y, thin = self._against_rows(y), self._thinned()
-        return thin._over_rows(lambda law, rows: thin._average(law.cdf(y[..., None, rows]), rows))
+        y = self._against_rows(y)
+        return self._thinned().average(lambda law, rows: law.cdf(y[..., None, rows]))
 
     def log_prob(self, y: Any) -> np.ndarray:
         y = self._against_rows(y)
