@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import credo as cr
+from credo.errors import ConvergenceWarning
 from credo.models.gaussian_process.solvers.exact import Exact
 from credo.models.gaussian_process.solvers.inducing import Inducing
 from credo.models.gaussian_process.solvers.state_space import StateSpace
@@ -58,3 +59,22 @@ def test_slopes_and_paths_where_the_state_space_was_taken():
     assert quick.mean == pytest.approx(dense.mean, abs=1e-8)
     assert quick.sd == pytest.approx(dense.sd, rel=1e-6)
     assert np.asarray(filtered.sample_paths(2)(here)).shape == np.asarray(exact.sample_paths(2)(here)).shape
+
+
+@pytest.mark.parametrize("lengthscale", [30.0, 1e3, 1e12])
+def test_rows_that_a_kernel_without_noise_cannot_meet_are_told(lengthscale):
+    """Sixty rows of a sine under a kernel all but constant: jitter alone makes K positive definite."""
+    x = np.sort(np.random.default_rng(0).uniform(0.0, 10.0, 60))[:, None]
+    model = cr.GaussianProcessRegressor(cr.kernels.RBF(lengthscale), noise=0, optimizer=None)
+    with pytest.warns(ConvergenceWarning, match="missed by up to"):
+        model.fit(x, np.sin(x[:, 0]))
+    assert model.result_.status == "not_certified"
+    told = float(model.result_.advice[-1].split("up to ")[1].split()[0])
+    assert np.abs(model.predict(x) - np.sin(x[:, 0])).max() == pytest.approx(told, rel=0.01)
+
+
+def test_rows_that_are_met_to_rounding_are_not():
+    x = np.linspace(0.0, 10.0, 60)[:, None]
+    model = cr.GaussianProcessRegressor(cr.kernels.RBF(1.0), noise=0, optimizer=None).fit(x, np.sin(x[:, 0]))
+    assert model.result_.ok
+    assert np.abs(model.predict(x) - np.sin(x[:, 0])).max() < 1e-3

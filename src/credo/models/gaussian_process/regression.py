@@ -35,6 +35,8 @@ __all__ = ["GaussianProcessRegressor"]
 
 OWNER = "GaussianProcessRegressor"
 INFERENCES = ("auto", "laplace", "nuts", "slice")
+# Share of an outcome's sd by which rows without noise may be missed: what a plot does not show.
+MISSED = 1e-3
 # Rows up to which one BLAS thread is kept: factoring 500 takes 2 ms, too short to share.
 SMALL = 500
 
@@ -229,9 +231,23 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
         advice = (*result.advice, *getattr(factored, "advice", ()))
         if solved.get("jitter", 0.0) > 0.0:
             advice = (*advice, f"K_y was factored with jitter {solved['jitter']:.0e} on its diagonal.")
+            gap = self._missed(solved["jitter"])
+            if gap > MISSED:
+                missed = (
+                    f"The rows are missed by up to {gap * float(units.unit.max()):.3g} where no noise was stated: the "
+                    "kernel is too smooth for them, and only jitter made its matrix positive definite. Standard "
+                    "deviations there are too small. State a noise, or a shorter lengthscale."
+                )
+                result, advice = replace(result, status="not_certified"), (*advice, missed)
         self.result_ = replace(
             result, certificate={**result.certificate, **solved, "solver_reason": reason}, advice=advice
         )
+
+    def _missed(self, jitter: float) -> float:
+        """How far jitter leaves the mean from rows whose own noise is below it, in the belief's units."""
+        belief = self.belief_
+        own = belief.observations.noise(belief.variance) < jitter
+        return float(np.abs(jitter * belief.dual[own]).max(initial=0.0))
 
     def _read(self, y: np.ndarray, weights: np.ndarray | None, given: Stated) -> None:
         """Attributes that are read off the belief."""
