@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from credo.blocks.source import Source
 from credo.models.tabular import BOTH, FEATURES, RowSample, TableModel, TableTask, families_of
+from credo.models.tabular.task import fit_whole
 from credo.selection.average import average
 from credo.selection.compare import compare
 from credo.selection.comparison import Comparison
@@ -93,8 +94,7 @@ class ComparedTask:
 
 
 def _refitted(model: Any, source: Source) -> Any:
-    fresh: Any = clone(model)
-    return fresh.fit(source)
+    return fit_whole(clone(model), source)
 
 
 def compare_candidates(

@@ -184,7 +184,7 @@ class TableTask:
         """
         if estimator is None:
             estimator, name = _plain(self.task, self.ordered)
-        _fit_whole(estimator, self.source_of(view))
+        fit_whole(estimator, self.source_of(view))
         return self.keep(estimator, name or type(estimator).__name__, comparison, notes, seed, command, view)
 
     def keep(
@@ -240,16 +240,15 @@ def _plain(task: str, ordered: bool = False) -> tuple[Any, str]:
     return LogisticRegression(), "logistic"
 
 
-def _fit_whole(estimator: Any, source: Source) -> None:
+def fit_whole(estimator: Any, source: Source) -> Any:
     """By blocks where the estimator takes a `Source`; one whose `fit` demands y, such as a Gaussian process, is given
     arrays while the rows are in memory."""
     y = inspect.signature(estimator.fit).parameters.get("y")
     if y is None or y.default is not inspect.Parameter.empty:
-        estimator.fit(source)
-    elif isinstance(source, ArraySource):
-        estimator.fit(source.X, source.y)
-    else:
-        raise ParameterError(
-            "TableTask.fit", "estimator", "one that reads blocks: these rows do not fit in memory", estimator,
-            "Sample the rows first, or take a model that streams, such as LinearRegression.",
-        )  # fmt: skip
+        return estimator.fit(source)
+    if isinstance(source, ArraySource):
+        return estimator.fit(source.X, source.y)
+    raise ParameterError(
+        "TableTask.fit", "estimator", "one that reads blocks: these rows do not fit in memory", estimator,
+        "Sample the rows first, or take a model that streams, such as LinearRegression.",
+    )  # fmt: skip
