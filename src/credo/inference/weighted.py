@@ -83,7 +83,7 @@ class SplitProposal:
         """Points (S, D) from points of the unit cube (S, D + 1), the last axis of which chooses the component."""
         cumulative = np.cumsum(self.weights / self.weights.sum())
         component = np.minimum(np.searchsorted(cumulative, uniform[:, -1]), cumulative.size - 1)
-        return self.draw(scipy.special.stdtrit(self.df, uniform[:, :-1]), component)
+        return self.draw(_student_t(self.df, uniform[:, :-1]), component)
 
     def stretched(self, log_target: Callable[[np.ndarray], np.ndarray], evaluations: int = 0) -> SplitProposal:
         """With half-axes as wide as the target is there: the widest Gaussian seen at ±1, ±2, ±4 and ±6 of them.
@@ -205,6 +205,15 @@ def importance_sample(
     proposal = proposal.stretched(log_target, n_points // 2)
     points = proposal.spread(unit_points(n_points, proposal.mean.shape[1] + 1))
     return weigh(points, log_target(points) - proposal.log_density(points), proposal.covariance)
+
+
+def _student_t(df: float, u: np.ndarray) -> np.ndarray:
+    """Quantiles at u (S, D), whose second half mirrors the first (`unit_points`) or not: half of them are then signs."""
+    half = u.shape[0] // 2
+    if u.shape[0] == 2 * half and np.array_equal(u[half:], 1.0 - u[:half]):
+        z = scipy.special.stdtrit(df, u[:half])
+        return np.vstack([z, -z])
+    return np.asarray(scipy.special.stdtrit(df, u))
 
 
 def unit_points(n: int, d: int) -> np.ndarray:

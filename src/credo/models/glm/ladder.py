@@ -108,7 +108,8 @@ def _weighted(
     for more in MORE:
         nested = nested_posterior(data, prior, mode, more * n_points)
         result = _laplace_result(mode, nested, NESTED)
-        if result.ok or MORE[-1] * n_points * n_rows > EVALUATIONS:
+        # beyond a k̂ of 1 weights have no mean: more points are as lost
+        if result.ok or nested.k_hat >= 1.0 or MORE[-1] * n_points * n_rows > EVALUATIONS:
             break
     if draws is not None and not nested.ess > draws.ess:
         return draws, _laplace_result(mode, draws)
