@@ -13,6 +13,8 @@ from credo.distributions.normal import Normal
 from credo.models.baseline import InterceptOnlyClassifier, InterceptOnlyRegressor
 from credo.models.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from credo.models.featured import FeaturedModel, Quadratic
+from credo.models.gaussian_process.classification import GaussianProcessClassifier
+from credo.models.gaussian_process.regression import GaussianProcessRegressor
 from credo.models.glm import (
     GammaRegression,
     LogisticRegression,
@@ -90,6 +92,19 @@ def discriminant_seconds(n: int, columns: int) -> float:
     return 128.0 * CLASSES * (n * (columns**2 / BLAS + 8.0 / ELEMENTWISE) + columns**3 / BLAS) + 1e-3 * columns
 
 
+def process_seconds(n: int, columns: int) -> float:
+    """Some 40 evidences with gradients, then five times that at four fifths of the rows."""
+    return FOLDED * 40.0 * (n**3 / 3e10 + n**2 * (columns + 4.0) / 3.2e8)
+
+
+def process_class_seconds(n: int, columns: int) -> float:
+    """Some 40 searches for the mode of three classes' functions, and the folds."""
+    return FOLDED * (2.5e-8 * n**3 + 40.0 * n**2 * (columns + 4.0) / ELEMENTWISE)
+
+
+# A fit of all rows and five of four fifths, n³ each.
+FOLDED = 3.6
+
 # Of a usual target; the time of generative models is in proportion.
 CLASSES = 3
 # Points of the rule for the split of the entropy (`models.generative.equations.NODES`).
@@ -158,6 +173,7 @@ for _candidate in (
         interactions,
         linear_seconds,
     ),
+    Candidate("process", "regression", 40, GaussianProcessRegressor, int, process_seconds),
     Candidate("baseline", "classification", 0, InterceptOnlyClassifier, none, baseline_seconds),
     Candidate("logistic", "classification", 10, LogisticRegression, int, logistic_seconds),
     # Classes that are Normal with one covariance have the logistic regression's boundaries; with their own, those of
@@ -201,5 +217,6 @@ for _candidate in (
         interactions,
         logistic_seconds,
     ),
+    Candidate("process", "classification", 40, GaussianProcessClassifier, int, process_class_seconds),
 ):
     register_candidate(_candidate)

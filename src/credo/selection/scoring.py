@@ -15,6 +15,7 @@ from credo.diagnostics.brier import brier
 from credo.diagnostics.scores import crps, log_score
 from credo.errors import ConvergenceWarning, CredoError, DataError, ParameterError, UnavailableError
 from credo.prediction.rounded import RoundedPredictive
+from credo.selection.evidence import evidence_of
 from credo.selection.held_out import fit_model, for_ranking, held_out_predictives, rows_of
 from credo.selection.leave_one_out import leave_one_out
 from credo.selection.predictions import predictive_of
@@ -209,6 +210,13 @@ def _leave_one_out(able: list[Trial], table: Table, *, demanded: bool) -> bool:
 
 def _left_out(trial: Trial, table: Table) -> np.ndarray:
     """Leave-one-out scores that can be trusted in every row."""
+    if getattr(evidence_of(trial.fitted), "maximised", False):
+        # plugged in, they have seen the row: on yacht that is worth .48 nats a row to a Gaussian process
+        raise UnavailableError(
+            "Leave-one-out is at hyperparameters that were set where the evidence of all rows is highest, so that it "
+            "flatters.",
+            remedy="Use folds (cv=5), or integrate over them.",
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of the rows that are refused here
         found = leave_one_out(trial.fitted, trial.of(table.X), table.y, table.weights)
