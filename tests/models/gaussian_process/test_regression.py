@@ -28,6 +28,7 @@ from credo.models.gaussian_process import GaussianProcessRegressor
 from credo.models.gaussian_process.solvers import Exact
 
 
+@pytest.mark.filterwarnings("ignore:.*copies that agree exactly:credo.errors.DataWarning")
 @parametrize_with_checks(
     [
         GaussianProcessRegressor(random_state=0),
@@ -228,6 +229,7 @@ def test_several_targets():
     np.testing.assert_allclose(learned.noise_scale_[1], 100 * learned.noise_scale_[0])
 
 
+@pytest.mark.filterwarnings("ignore:.*copies that agree exactly:credo.errors.DataWarning")
 @pytest.mark.parametrize("mean", [None, "constant", "linear"])
 def test_weights_copies_and_rows(mean):
     X, y, rng = table(30)

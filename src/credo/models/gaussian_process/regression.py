@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from credo.diagnostics.information import LeaveOneOut
 from credo.distributions.multivariate_normal import MultivariateNormal
 from credo.distributions.normal import Normal
-from credo.errors import ParameterError, UnavailableError, warn
+from credo.errors import DataWarning, ParameterError, UnavailableError, warn
 from credo.inference.result import Result
 from credo.kernels import Kernel
 from credo.models.columns import checked_rows, checked_weights
@@ -39,6 +39,8 @@ INFERENCES = ("auto", "laplace", "nuts", "slice")
 MISSED = 1e-3
 # Rows up to which one BLAS thread is kept: factoring 500 takes 2 ms, too short to share.
 SMALL = 500
+# Of the outcomes' variance, below which the learned noise is next to its floor of 1e-8.
+NO_NOISE = 1e-7
 
 
 @register
@@ -167,7 +169,23 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
         self._read(np.asarray(y, dtype=np.float64), weights, given)
         if self.inference == "auto" and not self.result_.ok:  # samplers warn themselves
             warn(self.result_.message, FitConvergenceWarning)
+        if given.scale is None and self.optimizer is not None and (copied := self._read_off_copies()):
+            warn(copied, DataWarning)
         return self
+
+    def _read_off_copies(self) -> str:
+        """What to say where copies that agree to the last digit have driven the learned noise to nothing."""
+        belief, seen = self.belief_, self.belief_.observations
+        if len(belief.variance) != len(seen.count) or not np.any(seen.count > 1.0):
+            return ""
+        size = np.var(seen.y) + np.finfo(float).tiny
+        if np.max(belief.variance) > NO_NOISE * size or seen.within.max() > NO_NOISE**2 * size:
+            return ""
+        return (
+            f"{OWNER}: {np.count_nonzero(seen.count > 1.0)} of {len(seen.count)} distinct rows come in copies that agree "
+            "exactly, from which noise was learned to be none. If they are copies of one measurement, keep one of each; "
+            "if each was measured, state noise=0."
+        )
 
     def _fit_robust(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Self:
         self._check()
