@@ -6,11 +6,11 @@
 `spaces`      `SampleSpace`: conditioning, chain rule, total probability, laws of random variables, trials
 `bayes`       `bayes_rule`
 `coherence`   `coherence`: the sure loss in quoted odds, by a linear programme
-`chains/`     `MarkovChain`, and `learn_chain` from paths
+`chains/`     `MarkovChain`, `learn_chain` from paths, `forward_backward` and `viterbi` of hidden ones
 """
 
 from credo.probability.bayes import bayes_rule
-from credo.probability.chains import ChainPosterior, MarkovChain, learn_chain
+from credo.probability.chains import ChainPosterior, MarkovChain, forward_backward, learn_chain, viterbi
 from credo.probability.coherence import Coherence, coherence
 from credo.probability.events import Event
 from credo.probability.spaces import SampleSpace
@@ -24,4 +24,6 @@ __all__ = [
     "MarkovChain",
     "learn_chain",
     "ChainPosterior",
+    "forward_backward",
+    "viterbi",
 ]

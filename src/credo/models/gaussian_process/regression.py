@@ -182,9 +182,9 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
         if np.max(belief.variance) > NO_NOISE * size or seen.within.max() > NO_NOISE**2 * size:
             return ""
         return (
-            f"{OWNER}: {np.count_nonzero(seen.count > 1.0)} of {len(seen.count)} distinct rows come in copies that agree "
-            "exactly, from which noise was learned to be none. If they are copies of one measurement, keep one of each; "
-            "if each was measured, state noise=0."
+            f"{OWNER}: {np.count_nonzero(seen.count > 1.0)} of {len(seen.count)} distinct rows come in copies "
+            "that agree exactly, from which noise was learned to be none. If they are copies of one measurement, "
+            "keep one of each; if each was measured, state noise=0."
         )
 
     def _fit_robust(self, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None) -> Self:

@@ -171,9 +171,10 @@ class CategoricalMixture(LinearMixture):
         least = 2 if reset else 1
         table: Any = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False, ensure_min_samples=least)
         if table.dtype.kind == "c":
-            raise DataError("CategoricalMixture: Complex data not supported.", value=table.dtype)
+            raise DataError(f"{type(self).__name__}: Complex data not supported.", value=table.dtype)
         if table.dtype.kind == "f" and np.isinf(table).any():
-            raise DataError("CategoricalMixture: infinity is no category.", value=np.inf, remedy="Use NaN if missing.")
+            owner = type(self).__name__
+            raise DataError(f"{owner}: infinity is no category.", value=np.inf, remedy="Use NaN if missing.")
         return table
 
     def _codes(self, rows: np.ndarray) -> np.ndarray:
@@ -188,7 +189,8 @@ class CategoricalMixture(LinearMixture):
             codes[np.flatnonzero(seen)[old], j] = at[old]
         if strange:
             warn(
-                f"CategoricalMixture: categories that fit has not seen count as missing, in {', '.join(strange[:8])}.",
+                f"{type(self).__name__}: categories that fit has not seen count as missing, "
+                f"in {', '.join(strange[:8])}.",
                 DataWarning,
             )
         return codes

@@ -7,10 +7,21 @@
 `mixing`        spectral gap, mixing time, distance to stationarity
 `estimation`    `learn_chain`: Dirichlet posterior of the transitions from paths
 `diagram`       `Diagram`: circles and arrows, in SVG
+`hidden`        `forward_backward` and `viterbi`: the states of a chain that is not seen; `hidden_…`, compiled
 """
 
 from credo.probability.chains.chain import MarkovChain
 from credo.probability.chains.diagram import Diagram
 from credo.probability.chains.estimation import ChainPosterior, learn_chain
+from credo.probability.chains.hidden import HiddenPath, HiddenStates, forward_backward, viterbi
 
-__all__ = ["MarkovChain", "ChainPosterior", "learn_chain", "Diagram"]
+__all__ = [
+    "MarkovChain",
+    "ChainPosterior",
+    "learn_chain",
+    "Diagram",
+    "forward_backward",
+    "viterbi",
+    "HiddenStates",
+    "HiddenPath",
+]
