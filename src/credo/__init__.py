@@ -48,6 +48,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.discriminant": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
     "credo.models.hidden_markov": ("GaussianHMM", "PoissonHMM", "CategoricalHMM"),
     "credo.models.density": ("KernelDensity", "Histogram"),
+    "credo.models.network": ("BayesianNetwork", "NetworkDefinition", "NoisyOr", "NoisyMax", "Deterministic"),
     "credo.models.preference": ("PreferenceGP", "Preferences"),
     "credo.models.topics": ("PLSA", "LatentDirichletAllocation"),
     "credo.tables.corpus": ("Corpus", "read_corpus"),

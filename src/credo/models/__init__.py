@@ -5,6 +5,9 @@
 `kernel_ridge`  ridge in the dual: any covariance function, an intercept, an evidence
 `mixture`       mixtures by EM: Gaussian, Student-t, Poisson, categorical, of regressions
 `topics`        PLSA and LDA
+`hidden_markov` mixtures whose components follow a Markov chain
+`network`       Bayesian networks: building, files, questions, learning
+`gaussian_process`, `preference`  beliefs about functions; about what people like
 `generative`    what classifiers by class-conditional densities share
 `naive_bayes`, `discriminant`  a family a column; a Normal a class
 `density`       histograms and kernel densities

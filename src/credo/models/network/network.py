@@ -1,0 +1,364 @@
+"""`BayesianNetwork`: questions to a network of causes, answered exactly."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from os import PathLike
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from credo.errors import ParameterError, ZeroProbabilityError
+from credo.models.network import analysis, separation
+from credo.models.network.definition import NetworkDefinition
+from credo.models.network.findings import OWNER, explained, known_node, known_state, split
+from credo.probability.factors import Factor, FactorGraph
+from credo.probability.factors.elimination import MEMORY_LIMIT
+from credo.saving import register
+
+__all__ = ["BayesianNetwork", "Explanation"]
+
+
+class Explanation(NamedTuple):
+    """The most probable states of what was not observed, and log P(states, evidence)."""
+
+    states: dict[str, Any]
+    log_probability: float
+
+
+@register
+class BayesianNetwork:
+    """P(x) = ∏ᵢ P(xᵢ | its parents): variables with finitely many states, and arrows from causes to effects.
+
+    Parameters
+    ----------
+    edges : pairs (parent, child)
+    tables : node → its conditional probabilities: dicts by the states of the parents, arrays (\\*parents, states),
+        `Factor`s, or rules such as noisy-OR; see `NetworkDefinition.from_edges`
+    states : node → its states, in order; by default as found in the tables
+    name : of the network
+    normalise : divide rows of the tables by their sums, however far from 1 these are
+    memory_limit : bytes that a question may take; predicted before anything is computed
+
+    `evidence` is {node: state}. A dict {state: likelihood} or an array in place of the state is *soft* evidence: how
+    probable what was seen is under each state, on any scale.
+
+    Attributes
+    ----------
+    definition_ : `NetworkDefinition`: states, parents and tables
+
+    Raises
+    ------
+    ParameterError : a bad table, by node and row; a cycle, as its path; an unknown node or state, with those like it
+    ZeroProbabilityError : evidence that cannot be, naming the findings that exclude each other
+    MemoryLimitError : a question beyond `memory_limit`; the bytes are its `value`
+
+    Notes
+    -----
+    Each question is planned once (by which nodes are asked for and observed) and then costs microseconds on small
+    networks; nodes that cannot matter are left out first. Networks are equal if their definitions are.
+
+    References
+    ----------
+    Pearl (1988), Probabilistic Reasoning in Intelligent Systems; Koller and Friedman (2009), Probabilistic Graphical
+    Models.
+
+    Examples
+    --------
+    >>> network = BayesianNetwork(
+    ...     [("rain", "wet")],
+    ...     {"rain": {"no": 0.8, "yes": 0.2}, "wet": {"no": {"no": 0.9, "yes": 0.1}, "yes": {"no": 0.2, "yes": 0.8}}},
+    ... )
+    >>> round(network.query("rain", {"wet": "yes"})["yes"], 4)
+    0.6667
+    >>> network.mpe({"wet": "yes"}).states
+    {'rain': 'yes'}
+    """
+
+    def __init__(
+        self,
+        edges: Iterable[tuple[str, str]],
+        tables: Mapping[str, Any],
+        states: Mapping[str, Iterable[Any]] | None = None,
+        *,
+        name: str = "",
+        normalise: bool = False,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> None:
+        self.definition_ = NetworkDefinition.from_edges(edges, tables, states, name=name, normalise=normalise)
+        self.memory_limit = _checked_limit(memory_limit)
+
+    @classmethod
+    def of(cls, definition: NetworkDefinition, *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
+        """The network that a definition describes."""
+        if not isinstance(definition, NetworkDefinition):
+            raise ParameterError(OWNER, "definition", "a NetworkDefinition", definition)
+        made = cls.__new__(cls)
+        made.definition_, made.memory_limit = definition, _checked_limit(memory_limit)
+        return made
+
+    @classmethod
+    def read(
+        cls, path: str | PathLike[str], *, normalise: bool = False, memory_limit: int = MEMORY_LIMIT
+    ) -> BayesianNetwork:
+        """From a file: BIF, XMLBIF, UAI or Hugin NET, by its ending (``.gz`` may follow)."""
+        from credo.models.network.files import read_network
+
+        return cls.of(read_network(path, normalise=normalise), memory_limit=memory_limit)
+
+    def write(self, path: str | PathLike[str]) -> None:
+        """To a file of the format that its ending says, whole or not at all."""
+        from credo.models.network.files import write_network
+
+        write_network(self.definition_, path)
+
+    # -- its parts -----------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """Of the network; "" without one."""
+        return self.definition_.name
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names, in order."""
+        return self.definition_.nodes
+
+    @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """Pairs (parent, child)."""
+        return self.definition_.edges
+
+    @property
+    def states(self) -> Mapping[str, tuple[Any, ...]]:
+        """Node → its states."""
+        return self.definition_.states
+
+    def parents(self, node: str) -> tuple[str, ...]:
+        """In the order of the table's axes."""
+        return self.definition_.parents[self._node(node)]
+
+    def children(self, node: str) -> tuple[str, ...]:
+        """In the order of the nodes."""
+        return self.definition_.children[self._node(node)]
+
+    def table(self, node: str) -> Factor:
+        """P(node | parents) as a `Factor` over parents and node."""
+        return self.factors[self.nodes.index(self._node(node))]
+
+    @functools.cached_property
+    def factors(self) -> tuple[Factor, ...]:
+        """The tables, in the order of the nodes."""
+        d = self.definition_
+        families = [(*d.parents[node], node) for node in d.nodes]
+        return tuple(
+            Factor(family, d.tables[node], [d.states[name] for name in family])
+            for node, family in zip(d.nodes, families, strict=True)
+        )
+
+    @functools.cached_property
+    def graph(self) -> FactorGraph:
+        """What answers the questions: the tables' product."""
+        return FactorGraph(self.factors, memory_limit=self.memory_limit)
+
+    # -- questions -----------------------------------------------------------------------------------------------
+
+    def query(self, target: Any, evidence: Mapping[str, Any] | None = None, joint: bool = False) -> Any:
+        """P(target | evidence) as a `Factor`: ``answer["yes"]``, ``answer.to_dict()``.
+
+        target : a name; or a list of names, and the answer is {name: Factor}, or with `joint` one Factor over all
+        """
+        hard, soft = split(self.definition_.states, evidence)
+        try:
+            if joint or isinstance(target, str):
+                return self.graph.query(target, hard, likelihoods=soft)
+            return self.graph.query(target, hard, likelihoods=soft, joint=False)
+        except (ParameterError, ZeroProbabilityError) as error:
+            wanted = [target] if isinstance(target, str) or not isinstance(target, Iterable) else target
+            raise explained(self.states, self.graph, error, hard, soft, wanted) from error
+
+    def marginals(self, evidence: Mapping[str, Any] | None = None) -> dict[str, dict[Any, float]]:
+        """{node: {state: probability}} for all nodes, those observed included."""
+        found = self._ask(self.graph.marginals, evidence)
+        return {name: dict(zip(self.states[name], found[name].values.tolist(), strict=True)) for name in self.nodes}
+
+    def log_probability(self, evidence: Mapping[str, Any]) -> float:
+        """log P(evidence); −∞ where it cannot be."""
+        return float(self._ask(self.graph.log_partition, evidence))
+
+    def probability(self, evidence: Mapping[str, Any]) -> float:
+        """P(evidence); under soft evidence the expected likelihood."""
+        return float(np.exp(self.log_probability(evidence)))
+
+    def mpe(self, evidence: Mapping[str, Any] | None = None) -> Explanation:
+        """The most probable states of all that was not observed, together."""
+        return Explanation(*self._ask(self.graph.most_probable, evidence))
+
+    def map(self, targets: Any, evidence: Mapping[str, Any] | None = None) -> Explanation:
+        """The most probable states of some nodes together, the others summed out: marginal MAP."""
+        wanted = [targets] if isinstance(targets, str) else list(targets)
+        return Explanation(*self._ask(self.graph.most_probable, evidence, wanted, maximise=wanted))
+
+    def do(self, actions: Mapping[str, Any]) -> BayesianNetwork:
+        """The network in which nodes are set from outside: their arrows cut, their states given.
+
+        Evidence is then what is seen after the action: ``network.do({"sprinkler": 1}).query("rain", {"wet": 1})``.
+        """
+        if not isinstance(actions, Mapping):
+            raise ParameterError(OWNER, "actions", "a mapping {node: state}", actions)
+        d = self.definition_
+        tables, parents = dict(d.tables), dict(d.parents)
+        for node, state in actions.items():
+            own = d.states[known_node(d.states, node, "actions")]
+            tables[node] = np.zeros(len(own))
+            tables[node][known_state(own, node, state, f"actions[{node!r}]")] = 1.0
+            parents[node] = ()
+        changed = NetworkDefinition(d.states, parents, tables, d.name, d.properties)
+        return type(self).of(changed, memory_limit=self.memory_limit)
+
+    # -- many rows -----------------------------------------------------------------------------------------------
+
+    def predict(self, frame: Any, target: str, *, error: Literal["warn", "raise"] = "warn") -> np.ndarray:
+        """The most probable state of `target` for each row (n,), given the row's other cells; any may be missing.
+
+        frame, error : as of `predict_proba`; of an impossible row the prediction is None
+        """
+        from credo.models.network.batch import predict
+
+        return predict(self, frame, target, error)
+
+    def predict_proba(self, frame: Any, target: str, *, error: Literal["warn", "raise"] = "warn") -> np.ndarray:
+        """P(target | the row's other cells) for each row: (n, states of the target, in order).
+
+        Parameters
+        ----------
+        frame : a pandas, polars or Arrow table, a mapping from nodes to cells, a list of dicts, or a dict, which is one
+            row. None, NaN and null are missing, as are nodes that are no column. A column of the target is not looked
+            at.
+        error : what becomes of rows whose cells exclude each other: "warn" makes them NaN, and warns, naming them;
+            "raise" raises
+
+        Raises
+        ------
+        DataError : a cell that is no state, by row and column
+        ZeroProbabilityError : impossible rows, under ``error="raise"``; their numbers are its `value`
+
+        Cost: a few microseconds a row that differs from all others, on networks of some dozens of nodes; the sums are
+        over a row's missing cells alone, and what cannot matter to it is left out.
+        """
+        from credo.models.network.batch import predict_proba
+
+        return predict_proba(self, frame, target, error)
+
+    def log_likelihood(self, frame: Any) -> np.ndarray:
+        """log P(the row's cells) for each row (n,): missing cells are summed out, and −∞ is an impossible row."""
+        from credo.models.network.batch import log_likelihood
+
+        return log_likelihood(self, frame)
+
+    def impute(self, frame: Any, *, error: Literal["warn", "raise"] = "warn") -> Any:
+        """The frame with its missing cells filled: row by row the states that are most probable *together* (MPE).
+
+        So a row never holds states that exclude each other, as the most probable states one by one may. Nodes that are
+        no column are added as columns; impossible rows stay as they are, with a warning.
+
+        frame, error : as of `predict_proba`; the result is of the same kind
+        """
+        from credo.models.network.batch import impute
+
+        return impute(self, frame, error)
+
+    # -- what hangs on what --------------------------------------------------------------------------------------
+
+    def d_separated(self, a: Any, b: Any, given: Any = ()) -> bool:
+        """Whether the arrows alone say that a and b (names or lists) tell nothing of each other given the rest."""
+        return self.active_path(a, b, given) is None
+
+    def active_path(self, a: Any, b: Any, given: Any = ()) -> str | None:
+        """A shortest path along which a tells of b given the rest, ``"rain → wet ← sprinkler"``; None without one."""
+        groups = [[self._node(n) for n in ([names] if isinstance(names, str) else names)] for names in (a, b, given)]
+        path = separation.active_path(self.definition_, *groups)
+        return None if path is None else " ".join(part for pair in path for part in pair if part)
+
+    def markov_blanket(self, node: str) -> tuple[str, ...]:
+        """Parents, children, and the children's other parents: given these, all else says nothing of the node."""
+        return separation.markov_blanket(self.definition_, self._node(node))
+
+    def sensitivity(
+        self,
+        target: str,
+        state: Any,
+        evidence: Mapping[str, Any] | None = None,
+        *,
+        share: float = 0.1,
+        nodes: Iterable[str] | None = None,
+    ) -> list[analysis.Influence]:
+        """How P(target = state | evidence) moves with each number of the tables, the widest first: a tornado.
+
+        share : each number is moved by a factor of 1 ± share, the others of its row in proportion
+        nodes : whose tables; all by default
+        """
+        known_state(self.states[self._node(target)], target, state)
+        hard, soft = split(self.states, evidence)
+        if soft or target in (hard or {}):
+            raise ParameterError(OWNER, "evidence", "states of nodes other than the target", evidence)
+        self._ask(self.graph.log_partition, evidence)  # unknown nodes and states, by name
+        wanted = self.nodes if nodes is None else [self._node(node) for node in nodes]
+        try:
+            return analysis.sensitivity(self.definition_, self.memory_limit, target, state, hard or {}, share, wanted)
+        except ZeroProbabilityError as error:
+            raise explained(self.states, self.graph, error, hard, soft) from error
+
+    def value_of_information(
+        self, target: str, evidence: Mapping[str, Any] | None = None, candidates: Iterable[str] | None = None
+    ) -> dict[str, float]:
+        """Nats that observing each candidate is expected to tell of the target, most first: what to observe next."""
+        known = {self._node(target), *(evidence or ())}
+        names = [n for n in self.nodes if n not in known] if candidates is None else [self._node(n) for n in candidates]
+        if taken := [name for name in names if name in known]:
+            raise ParameterError(OWNER, "candidates", "nodes that are neither the target nor observed", taken[0])
+        return analysis.value_of_information(self.query, self.marginals, target, names, evidence or {})
+
+    def conflict(self, evidence: Mapping[str, Any]) -> float:
+        """log ∏ P(eᵢ) − log P(e): above 0 where findings fit together worse than by chance; ∞ where they cannot."""
+        return analysis.conflict(self.log_probability, evidence)
+
+    # -- as an object --------------------------------------------------------------------------------------------
+
+    def _node(self, name: Any) -> str:
+        return known_node(self.states, name)
+
+    def _ask(self, question: Any, evidence: Mapping[str, Any] | None, targets: Any = (), **options: Any) -> Any:
+        hard, soft = split(self.states, evidence)
+        try:
+            return question(hard, likelihoods=soft, **options)
+        except (ParameterError, ZeroProbabilityError) as error:
+            raise explained(self.states, self.graph, error, hard, soft, targets) from error
+
+    def __eq__(self, other: object) -> bool:
+        """Whether nodes, states, parents and numbers are the same."""
+        return self.definition_ == other.definition_ if isinstance(other, BayesianNetwork) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def state(self) -> dict[str, Any]:
+        """What a file keeps."""
+        return {"definition": self.definition_, "memory_limit": self.memory_limit}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any], version: int) -> BayesianNetwork:
+        """The inverse of `state`."""
+        return cls.of(state["definition"], memory_limit=state["memory_limit"])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_state, (self.state(), 1)
+
+    def __repr__(self) -> str:
+        return repr(self.definition_).replace("NetworkDefinition", type(self).__name__, 1)
+
+
+def _checked_limit(limit: Any) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, (int, float, np.integer)) or not limit > 0:
+        raise ParameterError(OWNER, "memory_limit", "a number of bytes > 0", limit)
+    return int(limit)
