@@ -25,9 +25,10 @@ SECTIONS = {"guide": "How to", "concepts": "Concepts", "worked": "Worked pages",
 ORDER = (
     "show", "fit", "compare", "predict",
     "tables", "features", "linear-regression", "logistic-regression", "posterior", "prediction", "model-comparison",
-    "decisions", "calibration", "plots", "reports", "inference", "mcmc", "distributions", "conjugate", "streaming",
+    "decisions", "calibration", "plots", "reports", "inference", "mcmc", "direct-sampling", "dimension", "variational",
+    "distributions", "conjugate", "streaming",
     "randomness", "saving",
-    "curve-fitting", "ridge", "map", "two-parts", "misspecified", "actions", "averaging",
+    "curve-fitting", "ridge", "map", "two-parts", "misspecified", "actions", "averaging", "mauna-loa",
     "scikit-learn", "statsmodels", "pymc",
     "mathematics", "errors", "design", "roadmap",
 )  # fmt: skip

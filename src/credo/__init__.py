@@ -25,7 +25,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ),
     "credo.probability": (
         "SampleSpace", "Event", "bayes_rule", "coherence",
-        "MarkovChain", "learn_chain", "forward_backward", "viterbi",
+        "MarkovChain", "learn_chain", "forward_backward", "viterbi", "Factor", "FactorGraph",
     ),
     "credo.models.linear": ("LinearRegression",),
     "credo.models.linear.paths": ("ridge_path", "lasso_path", "elastic_net_path"),
@@ -49,6 +49,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.hidden_markov": ("GaussianHMM", "PoissonHMM", "CategoricalHMM"),
     "credo.models.density": ("KernelDensity", "Histogram"),
     "credo.models.network": ("BayesianNetwork", "NetworkDefinition", "NoisyOr", "NoisyMax", "Deterministic"),
+    "credo.models.network.learning": (
+        "learn_network", "learn_structure", "learn_parameters", "edge_strengths", "score_structure",
+    ),
     "credo.models.preference": ("PreferenceGP", "Preferences"),
     "credo.models.topics": ("PLSA", "LatentDirichletAllocation"),
     "credo.tables.corpus": ("Corpus", "read_corpus"),

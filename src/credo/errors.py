@@ -21,6 +21,7 @@ __all__ = [
     "NotPositiveDefiniteError",
     "NumericalError",
     "BoundFellError",
+    "MemoryLimitError",
     "UnavailableError",
     "FileFormatError",
     "StorageError",
@@ -119,6 +120,10 @@ class BoundFellError(NumericalError):
             value=(before, after),
             remedy="The M-step does not maximise what the E-step gathered, or `bound` is not their objective.",
         )
+
+
+class MemoryLimitError(CredoError, MemoryError):
+    """A computation would need more memory than allowed; `value` is the number of bytes predicted."""
 
 
 class NotPositiveDefiniteError(NumericalError, ValueError):

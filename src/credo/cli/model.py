@@ -73,6 +73,7 @@ def origin(model: Any) -> list[str]:
 def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
     """Coefficients, noise, certificate, in lines and tables. `most` rows at most."""
     from credo.cli.text import belief_table
+    from credo.models.tabular.told import noise_law, process_told
     from credo.numerics.readable import aligned, number, percent
 
     lines: list[Any] = [f"What it believes (model {model.name!r}, inference {summary['inference']}):"]
@@ -95,8 +96,10 @@ def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
     for row in rows.auxiliary:
         mean, lower, upper = aligned([row.mean, row.lower, row.upper], row.sd)
         lines.append(f"{row.name}: {mean} ({percent(summary['interval'])} interval {lower} … {upper}).")
-    if summary["noise_scale"] is not None:
-        lines.append(f"Noise: outcomes scatter around the line with sd {number(summary['noise_scale'])}.")
+    process = process_told(model.estimator, tuple(model.encoder.feature_names))
+    lines += rendered(process)
+    if (law := noise_law(model.estimator)) is not None:
+        lines.append(f"Noise: outcomes scatter around the {'function' if process else 'line'} {law}.")
     # A quadrature that settled to rounding certifies itself; what can fail is shown.
     shown = {
         name: value

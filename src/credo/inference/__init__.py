@@ -8,6 +8,8 @@
 `map`, `laplace`, `pathfinder`   a target's mode, its Gaussian, its cheapest good approximation
 `latent_gaussian/`     Newton, Laplace and EP for f ~ N(m, K) with one likelihood term a row
 `em/`                  expectation–maximisation
+`direct/`              inversion, rejection, importance sampling, SMC
+`variational/`         mean field by coordinate ascent; the nearest Normal, certified
 `mcmc/`                Markov chain Monte Carlo
 
 A name is imported when first used. Functions called like their module (`newton.newton`, `laplace.laplace`) are found
@@ -38,6 +40,25 @@ _MODULES = {
     "EMFit": "em",
     "EMModel": "em",
     "OnlineEM": "em",
+    "inversion": "direct",
+    "rejection": "direct",
+    "adaptive_rejection": "direct",
+    "importance": "direct",
+    "sampling_importance_resampling": "direct",
+    "resample": "direct",
+    "annealed_importance": "direct",
+    "smc": "direct",
+    "DirectDraws": "direct",
+    "ImportanceSample": "direct",
+    "Estimate": "direct",
+    "VariationalFactor": "variational",
+    "MeanFieldFit": "variational",
+    "mean_field": "variational",
+    "NormalMeanPrecision": "variational",
+    "NormalMeanPrecisionFit": "variational",
+    "ProductPosterior": "variational",
+    "VariationalPosterior": "variational",
+    "stochastic_vi": "variational",
     "LatentPrior": "latent_gaussian",
     "WeightPrior": "latent_gaussian",
     "LatentPosterior": "latent_gaussian",

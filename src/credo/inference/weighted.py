@@ -208,7 +208,7 @@ def importance_sample(
 
 
 def _student_t(df: float, u: np.ndarray) -> np.ndarray:
-    """Quantiles at u (S, D), whose second half mirrors the first (`unit_points`) or not: half of them are then signs."""
+    """Quantiles at u (S, D). Where the second half mirrors the first (`unit_points`), half of them are signs."""
     half = u.shape[0] // 2
     if u.shape[0] == 2 * half and np.array_equal(u[half:], 1.0 - u[:half]):
         z = scipy.special.stdtrit(df, u[:half])

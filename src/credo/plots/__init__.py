@@ -11,6 +11,11 @@ on matplotlib axes (extra `plots`) and reports write as SVG without it.
 `bounds`       how EM rose
 `clusters`     rows and the ellipses of a mixture; the criterion by number of components
 `densities`    histograms and density curves
+`processes`    a Gaussian process along a column: band, paths, what the lengthscale does
+`fields`       numbers over a plane; a Gaussian process over two columns
+`evidence`     its evidence over two hyperparameters
+`readings`, `hyperparameters`  what these ask of a Gaussian process
+`contours`, `panels`  lines and shades of a surface; several charts below each other
 `chart`        charts as data: axes and marks
 `drawing`      charts on matplotlib axes
 `theme`        colours
@@ -61,6 +66,8 @@ from credo.plots.choices import (
 from credo.plots.clusters import CriterionFigure, EllipsesFigure, criterion, ellipses
 from credo.plots.densities import DensityFigure, HistogramFigure, density, histogram
 from credo.plots.drawing import draw
+from credo.plots.evidence import EvidenceSurface, evidence_surface
+from credo.plots.fields import FunctionMaps, Surface, function_maps, surface
 from credo.plots.predictions import (
     ClassProbabilities,
     PredictiveBand,
@@ -69,6 +76,7 @@ from credo.plots.predictions import (
     predictive_band,
     uncertainty_share,
 )
+from credo.plots.processes import FunctionBand, LengthscalesFigure, function_band, lengthscales
 
 __all__ = [
     "draw",
@@ -81,6 +89,11 @@ __all__ = [
     "predictive_band",
     "class_probabilities",
     "uncertainty_share",
+    "function_band",
+    "lengthscales",
+    "function_maps",
+    "surface",
+    "evidence_surface",
     "reliability",
     "pit",
     "coverage",
@@ -108,6 +121,11 @@ __all__ = [
     "PredictiveBand",
     "ClassProbabilities",
     "UncertaintyShare",
+    "FunctionBand",
+    "LengthscalesFigure",
+    "FunctionMaps",
+    "Surface",
+    "EvidenceSurface",
     "ReliabilityFigure",
     "PITFigure",
     "CoverageFigure",

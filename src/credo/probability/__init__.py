@@ -6,6 +6,7 @@
 `spaces`      `SampleSpace`: conditioning, chain rule, total probability, laws of random variables, trials
 `bayes`       `bayes_rule`
 `coherence`   `coherence`: the sure loss in quoted odds, by a linear programme
+`factors/`    `Factor`, `FactorGraph`: named tables, exact inference by elimination
 `chains/`     `MarkovChain`, `learn_chain` from paths, `forward_backward` and `viterbi` of hidden ones
 """
 
@@ -13,6 +14,7 @@ from credo.probability.bayes import bayes_rule
 from credo.probability.chains import ChainPosterior, MarkovChain, forward_backward, learn_chain, viterbi
 from credo.probability.coherence import Coherence, coherence
 from credo.probability.events import Event
+from credo.probability.factors import Factor, FactorGraph, MemoryLimitError, read_uai, read_uai_evidence
 from credo.probability.spaces import SampleSpace
 
 __all__ = [
@@ -26,4 +28,9 @@ __all__ = [
     "ChainPosterior",
     "forward_backward",
     "viterbi",
+    "Factor",
+    "FactorGraph",
+    "MemoryLimitError",
+    "read_uai",
+    "read_uai_evidence",
 ]

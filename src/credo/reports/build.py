@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from credo.models.listing import Listing
 from credo.models.tabular import RowSample, TableModel
+from credo.models.tabular.told import NoiseLaw, noise_law, process_told
 from credo.numerics.readable import count, number
 from credo.plots.choices import ComparisonFigure, comparison
 from credo.reports.belief import Belief, belief
@@ -44,7 +46,8 @@ class Origin:
 class Report:
     """The story of a model, section by section; a section that cannot be is None, with its reason in `absent`.
 
-    target, task, labels ; facts : (name, value) for the head
+    target, task, labels ; facts : (name, value) for the head ; noise_law : of the belief, None where it has no scale
+    process : kernel, hyperparameters, evidence and solver, of a Gaussian process
     """
 
     target: str
@@ -60,6 +63,8 @@ class Report:
     decision: ExampleDecision | None
     origin: Origin
     absent: dict[str, str] = field(default_factory=dict)
+    noise_law: NoiseLaw | None = None
+    process: tuple[str | Listing, ...] = ()
 
 
 def report(model: TableModel, sample: RowSample, *, warnings: Sequence[str] = (), mass: float = 0.9) -> Report:
@@ -106,6 +111,7 @@ def report(model: TableModel, sample: RowSample, *, warnings: Sequence[str] = ()
     return Report(
         model.target, model.task, model.labels, _facts(model, judged), reading(model, warnings), _choice(model),
         belief(rows, mass), judged, split, left, acting, _origin(model), absent,
+        noise_law(model.estimator), tuple(process_told(model.estimator, tuple(model.encoder.feature_names))),
     )  # fmt: skip
 
 
@@ -139,8 +145,10 @@ def _facts(model: TableModel, judged: Calibration | None) -> tuple[tuple[str, st
         ("from", count(model.encoder.n_features, "feature")),
         ("model", model.name),
     ]
-    if model.noise_scale is not None:
-        facts.append(("noise (sd)", number(model.noise_scale)))
+    if (law := noise_law(model.estimator)) is not None:
+        facts.append(("noise (sd)" if law.family == "normal" else "noise (scale)", number(law.scale)))
+    if law is not None and law.df is not None:
+        facts.append(("noise (df)", number(law.df, 3)))
     if judged is not None:
         facts += [
             (score.name, score.value) for score in judged.scores if score.name in ("explained variance", "accuracy")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from credo.numerics.readable import aligned, count, number, percent, share, typeset
@@ -84,7 +85,7 @@ def _sections(report: Report) -> Iterator[tuple[str, str, Markup]]:
     story: list[tuple[str, str, Any, Any]] = [
         ("read", "What was read", report.reading, _reading),
         ("comparison", "Models compared", report.comparison, _comparison),
-        ("belief", "What is believed", report.belief, _belief),
+        ("belief", "What is believed", report.belief, partial(_belief, report=report)),
         ("calibration", "Do predictions come true?", report.calibration, _calibration),
         ("uncertainty", "Where doubt comes from", report.uncertainty, _uncertainty),
         ("noise", "Does the noise model hold?", report.noise, _noise),
@@ -216,17 +217,18 @@ def _pair(value: float | None, error: float | None) -> tuple[str, str]:
     return typeset(first), second
 
 
-def _belief(part: Belief, names: Iterator[str]) -> list[Any]:
+def _belief(part: Belief, names: Iterator[str], report: Report) -> list[Any]:
     parts: list[Any] = [element("p", f"Model {part.model}, inference: {part.inference}.", *_certificate(part))]
     if part.weights:
         rows = [(name, f"{weight:.3f}") for name, weight in part.weights.items()]
         parts.append(_table("Weights of the models that predict together", ("model", "weight"), rows))
-    if part.noise_scale is not None:
+    for told in report.process:
         parts.append(
-            element(
-                "p", f"Outcomes scatter about the prediction with a standard deviation of {number(part.noise_scale)}."
-            )
-        )
+            element("p", typeset(told)) if isinstance(told, str)
+            else _table("Hyperparameters of the process", told.columns, told.rows)
+        )  # fmt: skip
+    if report.noise_law is not None:
+        parts.append(element("p", f"Outcomes scatter about the prediction {report.noise_law}."))
     if part.forest is not None:
         step = (
             "A step is two standard deviations of a column, or all of it for a 0/1 column, so that coefficients in "
@@ -237,7 +239,7 @@ def _belief(part: Belief, names: Iterator[str]) -> list[Any]:
         table = _coefficients(part)
         few = len(part.coefficients) <= MOST_ROWS
         parts += [table if few else _folded(f"All {len(part.coefficients)} coefficients", table)]
-    if not part.coefficients and not part.weights:
+    if not part.coefficients and not part.weights and not report.process:
         parts.append(element("p", "It has no coefficients: it predicts every row alike."))
     return [*parts, *([_box(False, *part.advice)] if part.advice else [])]
 

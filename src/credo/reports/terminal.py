@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from credo.numerics.readable import aligned, count, number, percent, share, shortened
+from credo.numerics.readable import aligned, count, percent, share, shortened
 from credo.reports.belief import Belief
 from credo.reports.build import Choice, Report
 from credo.reports.calibration import Calibration
@@ -22,8 +23,8 @@ def lines(report: Report) -> list[Any]:
     """Strings, and tables that rich renders; for `rich.console.Console.print(..., markup=False)`, one by one."""
     parts: list[Any] = [_head(report), *_bullets(report.reading.decisions)]
     story: list[tuple[Any, Any]] = [
-        (report.comparison, _comparison), (report.belief, _belief), (report.calibration, _calibration),
-        (report.uncertainty, _uncertainty), (report.noise, _noise),
+        (report.comparison, _comparison), (report.belief, partial(_belief, report=report)),
+        (report.calibration, _calibration), (report.uncertainty, _uncertainty), (report.noise, _noise),
     ]  # fmt: skip
     for part, show in story:
         if part is not None:
@@ -84,7 +85,7 @@ def _with_error(value: float | None, error: float | None) -> str:
     return " ± ".join(aligned([value, error], error))
 
 
-def _belief(part: Belief) -> Iterator[Any]:
+def _belief(part: Belief, report: Report) -> Iterator[Any]:
     yield f"What is believed (model {part.model!r}, inference {part.inference}):"
     yield from (f"  {weight:.3f}  {name}" for name, weight in part.weights.items())
     if part.coefficients:
@@ -92,8 +93,10 @@ def _belief(part: Belief) -> Iterator[Any]:
         if len(part.coefficients) > MOST_ROWS:
             yield f"  … and {len(part.coefficients) - MOST_ROWS} coefficients nearer to zero."
         yield part.about
-    if part.noise_scale is not None:
-        yield f"Noise: outcomes scatter about the prediction with sd {number(part.noise_scale)}."
+    for told in report.process:
+        yield told if isinstance(told, str) else _grid(told.columns, told.rows)
+    if report.noise_law is not None:
+        yield f"Noise: outcomes scatter about the prediction {report.noise_law}."
     yield from (f"Note: {sentence}" for sentence in part.advice)
 
 

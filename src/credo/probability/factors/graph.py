@@ -19,7 +19,7 @@ from credo.probability.factors.elimination import (
     pack,
     run,
     trace_back,
-)  # fmt: skip
+)
 from credo.probability.factors.elimination.execution import run_exactly
 from credo.probability.factors.evidence import LEAST_BLOCK, Likelihoods, read_likelihoods, read_states
 from credo.probability.factors.factor import Factor

@@ -129,6 +129,10 @@ def test_what_a_plan_was_not_made_for():
         run(plan, packed)
     with pytest.raises(ParameterError):
         run(plan, pack([np.ones((3, 3))]), np.zeros(1, dtype=np.int64))
+    with pytest.raises(ParameterError, match="variables of some table, got 'z'"):
+        compile_plan([(2, 2)], [("a", "b")], ["z"])
+    with pytest.raises(ParameterError, match="semiring"):
+        compile_plan([(2, 2)], [("a", "b")], ["a"], (), "min")
 
 
 def test_room_is_used_again():

@@ -5,18 +5,18 @@
 `steps`         the order as products of two tables, forwards, and backwards for all marginals at once
 `layout`        steps as records of integers: places, strides, loops
 `plan`          `compile_plan`, from scopes to a `Plan`
+`matrices`      steps that are one large product of matrices, left to BLAS
 `memory`        the predicted peak, and its limit
 `kernel`        the compiled interpreter of plans (imported when first run)
 `interpreter`   the same by NumPy, in logarithms or `Fraction`s
 `execution`     `pack` tables, `run` a plan, `trace_back` a maximum
 
+>>> import numpy as np
 >>> plan = compile_plan([(2,), (2, 3)], [("a",), ("a", "b")], targets=("b",))
 >>> found = run(plan, pack([np.array([0.5, 0.5]), np.array([[0.2, 0.3, 0.5], [0.4, 0.4, 0.2]])]))
 >>> found.probabilities().round(3)
 array([0.3 , 0.35, 0.35])
 """
-
-import numpy as np
 
 from credo.probability.factors.elimination.execution import Packed, Run, pack, run, trace_back
 from credo.probability.factors.elimination.memory import MEMORY_LIMIT, MemoryLimitError
@@ -25,5 +25,3 @@ from credo.probability.factors.elimination.plan import Plan, compile_plan
 __all__ = [
     "compile_plan", "Plan", "pack", "Packed", "run", "Run", "trace_back", "MEMORY_LIMIT", "MemoryLimitError",
 ]  # fmt: skip
-
-_ = np  # for the example above

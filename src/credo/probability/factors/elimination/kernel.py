@@ -25,8 +25,8 @@ U = np.uint64
 def execute(code, tables, work, extra, states, scale, counter, formed, tiny):  # type: ignore[no-untyped-def]
     """Run the records in `code` (see `layout`); 0, or 1 where the total is 0, or 2 where logarithms are needed.
 
-    states : evidence ; scale (2 columns + 2,) : logarithms of what tables were divided by, in each column, then of those
-    without columns; then room to work ; counter (64,) : more of it
+    states : evidence ; counter (64,) : room to work
+    scale (2 columns + 2,) : logarithms of what tables were divided by, of each column, of those without; room to work
     formed : tables formed ; tiny : whether a given table has entries below 1e-140 that are not 0
 
     Every table formed is divided by its largest entry (column by column where there are columns). A plan may be run

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from credo.errors import CredoError
+from credo.errors import MemoryLimitError
 
 __all__ = ["MEMORY_LIMIT", "MemoryLimitError", "check_memory"]
 
 #: bytes: what a machine of these days spares without swapping
 MEMORY_LIMIT = 4 * 2**30
-
-
-class MemoryLimitError(CredoError, MemoryError):
-    """A computation would need more memory than allowed; `value` is the number of bytes predicted."""
 
 
 def check_memory(needed: int, limit: int) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 __all__ = ["bits", "elimination_orders", "total_entries"]
 
 # Sums of tables up to this many entries take less time than looking for a better order.
-EASY = 1 << 12
+EASY = 1 << 11
 # Scores computed in search of a better order on a hard graph: about a tenth of a second. And no more than four for
 # each entry, which then takes about as long as a few thousand runs.
 EFFORT = 20_000

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from credo.errors import ParameterError
 from credo.probability.factors.elimination.layout import EXTRA, ONE, TABLES, WORK, Place, Space, cut, dense, encode
 from credo.probability.factors.elimination.memory import MEMORY_LIMIT, check_memory
 from credo.probability.factors.elimination.orders import EFFORT, bits, elimination_orders
@@ -109,6 +110,8 @@ def compile_plan(
     Raises `MemoryLimitError` with the bytes predicted, before anything is allocated.
     Cost: some 20 µs a table and, if the graph is hard, a tenth of a second in search of an order.
     """
+    if semiring not in ("sum", "max"):
+        raise ParameterError("compile_plan", "semiring", '"sum" or "max"', semiring)
     request = _Request(shapes, scopes, targets, evidence_names, likelihoods, batch)
     request.maximise(range(len(request.names)) if semiring == "max" else [request.number[v] for v in maximised])
     request.prune(sums_to_one or {}, keep_total or marginals)
@@ -139,6 +142,9 @@ class _Request:
         self.number = {name: v for v, name in enumerate(names)}
         self.sizes = [0] * len(names) + ([batch] if batch else [])
         self.batch, self.batch_bit = batch, 1 << len(names) if batch else 0
+        for name in (*targets, *evidence_names, *likelihoods):
+            if name not in names:
+                raise ParameterError("compile_plan", "targets, evidence, likelihoods", "variables of some table", name)
         self.targets = tuple(self.number[name] for name in targets)
         self.evidence, self.likelihoods = tuple(evidence_names), tuple(likelihoods)
         self.maximised = 0

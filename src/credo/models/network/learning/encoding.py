@@ -1,0 +1,224 @@
+"""The one place where a table's cells become numbers of states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import DataError, DataWarning, ParameterError, warn
+from credo.models.network.learning.rows import CodedRows, coded_rows
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["CodedTable", "code_table"]
+
+# A column with more states than this share of its rows is an identifier or a measurement more likely than a category.
+_TOO_MANY = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """rows : the cells as numbers; states : column → what the numbers mean, in order; hidden : those without cells."""
+
+    rows: CodedRows
+    states: Mapping[str, tuple[Any, ...]]
+    hidden: tuple[str, ...] = ()
+
+
+def code_table(
+    owner: str,
+    table: Any,
+    states: Mapping[str, Sequence[Any]] | None = None,
+    weights: Any = None,
+    hidden: bool = False,
+) -> CodedTable:
+    """Code a pandas, polars or Arrow table, a mapping from names to cells, or an array (columns x0, x1, …).
+
+    Parameters
+    ----------
+    states : of some columns, in order; of the others, the levels of an Enum or Categorical column as they stand, False
+        and True of booleans, else the distinct values, ascending
+    weights : (n,), or the name of a column, which is then no node
+    hidden : whether names in `states` that are no column become columns with every cell missing; else an error
+
+    None, NaN and null are missing (−1). Whole numbers stay whole numbers, where missing cells made floats of them too.
+
+    Raises
+    ------
+    DataError : no rows; a cell that is not among the stated states; dates, infinities, nested cells.
+    """
+    columns = _columns(owner, table)
+    if isinstance(weights, str):
+        if weights not in columns:
+            raise ParameterError(owner, "sample_weight", f"a column among {', '.join(columns)}", weights)
+        weights = columns.pop(weights).to_numpy()
+    given = {} if states is None else {str(name): tuple(values) for name, values in states.items()}
+    absent = [name for name in given if name not in columns]
+    if absent and not hidden:
+        raise ParameterError(owner, "states", f"about columns among {', '.join(list(columns)[:12])}", absent[0])
+    known, codes = {}, []
+    for name, series in columns.items():
+        known[name], column = _coded(owner, name, series, given.get(name))
+        codes.append(column)
+    n = len(codes[0]) if codes else 0
+    for name in absent:
+        known[name] = given[name]
+        codes.append(np.full(n, -1, dtype=np.int32))
+    empty = [name for name, values in known.items() if not values]
+    if empty:
+        raise DataError(
+            f"{owner}: column(s) {', '.join(empty[:8])} have no cell, so that their states are unknown.",
+            columns=empty,
+            remedy="Leave them out, or give their states.",
+        )
+    _warn_of_many(owner, columns, known, given)
+    matrix = np.column_stack(codes) if codes else np.empty((n, 0), dtype=np.int32)
+    rows = coded_rows(owner, matrix, [len(v) for v in known.values()], tuple(known), weights)
+    return CodedTable(rows, known, tuple(absent))
+
+
+def _columns(owner: str, table: Any) -> dict[str, pl.Series]:
+    import narwhals as nw
+    import polars as pl
+
+    from credo.tables.readers import as_polars
+
+    if isinstance(table, np.ndarray):
+        if table.ndim != 2:
+            raise DataError(f"{owner}: an array must have two dimensions, got shape {table.shape}.", value=table.shape)
+        table = {f"x{j}": column for j, column in enumerate(table.T)}
+    if isinstance(table, Mapping):
+        found = {str(name): _series(str(name), cells) for name, cells in table.items()}
+        if len({len(series) for series in found.values()}) > 1:
+            raise DataError(f"{owner}: columns differ in length.", value={n: len(s) for n, s in found.items()})
+        return found
+    try:
+        frame: Any = nw.from_native(table)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        return {str(name): as_polars(frame[name]).rename(str(name)) for name in frame.columns}
+    except (TypeError, nw.exceptions.NarwhalsError, pl.exceptions.PolarsError) as error:
+        raise DataError(
+            f"{owner}: the table cannot be read: {' '.join(str(error).split())}",
+            value=type(table).__name__,
+            remedy="Give a pandas, polars or Arrow table, a mapping from names to cells, or an array.",
+        ) from error
+
+
+def _series(name: str, cells: Any) -> pl.Series:
+    """Cells of one kind as they are, of several kinds as text."""
+    import polars as pl
+
+    from credo.tables.readers import is_missing
+
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iufb":
+        return pl.Series(name, cells)
+    plain = [None if is_missing(cell) else cell for cell in (cells.tolist() if hasattr(cells, "tolist") else cells)]
+    kinds = {isinstance(cell, str) for cell in plain if cell is not None}
+    if len(kinds) > 1:  # numbers and words
+        return pl.Series(name, [None if cell is None else str(cell) for cell in plain], dtype=pl.String)
+    try:
+        return pl.Series(name, plain, strict=True)
+    except TypeError:  # several kinds of numbers
+        return pl.Series(name, np.array([np.nan if cell is None else float(cell) for cell in plain]))
+
+
+def _coded(
+    owner: str, name: str, series: pl.Series, stated: tuple[Any, ...] | None
+) -> tuple[tuple[Any, ...], np.ndarray]:
+    """(states, codes (n,) int32) of a column."""
+    series, levels = _plain(owner, name, series)
+    distinct = series.drop_nulls().unique().sort()
+    values = distinct.to_list()
+    states = stated if stated is not None else levels if levels is not None else tuple(values)
+    place = _places(owner, name, values, states)
+    if not values:
+        return states, np.full(len(series), -1, dtype=np.int32)
+    order = _order(series, distinct)
+    codes = np.where(series.is_null().to_numpy(), np.int32(-1), place[order])
+    return states, codes.astype(np.int32)
+
+
+def _order(series: pl.Series, distinct: pl.Series) -> np.ndarray:
+    """Each cell's place among the distinct values (n,); anything where it is missing."""
+    import polars as pl
+
+    if series.dtype == pl.String:
+        return series.cast(pl.Enum(distinct)).to_physical().fill_null(0).to_numpy()
+    cells = series.fill_null(distinct[0]).to_numpy()
+    return np.searchsorted(distinct.to_numpy(), cells)
+
+
+def _plain(owner: str, name: str, series: pl.Series) -> tuple[pl.Series, tuple[Any, ...] | None]:
+    """A column of text, numbers or booleans, and the states its type declares, if it does."""
+    import polars as pl
+
+    dtype: Any = series.dtype
+    if dtype == pl.Enum:
+        return series.cast(pl.String), tuple(dtype.categories.to_list())
+    if dtype == pl.Categorical:
+        cells = series.cast(pl.String)
+        seen = set(cells.drop_nulls().unique().to_list())
+        levels: Any = series.cat
+        return cells, tuple(level for level in levels.get_categories().to_list() if level in seen)
+    if dtype == pl.Boolean:
+        return series, (False, True)
+    if dtype == pl.String or dtype.is_integer():
+        return series, None
+    if dtype == pl.Null:
+        return series.cast(pl.String), None
+    if not (dtype.is_float() or dtype.is_decimal()):
+        raise DataError(
+            f"{owner}: column {name} holds {dtype}, which are no states.",
+            columns=[name],
+            value=str(dtype),
+            remedy="Cut it into intervals, or leave it out.",
+        )
+    numbers = series.cast(pl.Float64).fill_nan(None)
+    infinite = numbers.is_infinite().fill_null(False).arg_true()
+    if len(infinite):
+        raise DataError(
+            f"{owner}: column {name} is infinite in row {infinite[0]}.",
+            rows=infinite.to_list()[:20],
+            columns=[name],
+            value=numbers[infinite[0]],
+        )
+    # Floats that are whole numbers below 2^53 were whole numbers before a missing cell made them floats.
+    whole = bool(((numbers == numbers.floor()) & (numbers.abs() < 2.0**53)).all())
+    return (numbers.cast(pl.Int64) if whole else numbers), None
+
+
+def _places(owner: str, name: str, values: list[Any], states: tuple[Any, ...]) -> np.ndarray:
+    """The number of each value's state (u,), found as itself, else as its text."""
+    exact = {state: i for i, state in enumerate(states)}
+    text = {str(state): i for i, state in enumerate(states)}
+    if len(text) < len(states) or len(exact) < len(states):
+        text = {}
+    place = [exact.get(value, text.get(str(value), -1)) for value in values]
+    strange = [value for value, at in zip(values, place) if at < 0]
+    if strange:
+        raise DataError(
+            f"{owner}: column {name} holds {strange[0]!r}, which is none of its states "
+            f"({', '.join(map(repr, states[:8]))}{', …' if len(states) > 8 else ''}).",
+            columns=[name],
+            value=strange[0],
+            remedy="Add the state, or empty these cells.",
+        )
+    return np.array(place, dtype=np.int32)
+
+
+def _warn_of_many(owner: str, columns: Mapping[str, pl.Series], known: Any, given: Any) -> None:
+    many = [
+        f"{name} ({len(known[name])})"
+        for name, series in columns.items()
+        if name not in given and len(known[name]) > max(10.0, _TOO_MANY * len(series))
+    ]
+    if many:
+        warn(
+            f"{owner}: column(s) {', '.join(many[:8])} have a state for more than half of their rows: identifiers and "
+            "measurements are no categories. Leave them out, or cut them into intervals.",
+            DataWarning,
+        )

@@ -1,0 +1,261 @@
+"""From a table to a structure, its tables, and the network: what `BayesianNetwork.fit` stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from credo.errors import ParameterError
+from credo.inference.result import Result
+from credo.models.network.definition import NetworkDefinition
+from credo.models.network.learning.encoding import CodedTable, code_table
+from credo.models.network.learning.estimation import fit_tables
+from credo.models.network.learning.hill_climbing import described, hill_climb
+from credo.models.network.learning.parameters import DirichletTables
+from credo.models.network.learning.priors import checked_prior
+from credo.models.network.learning.rows import CodedRows
+from credo.models.network.learning.scores import checked_score
+from credo.models.network.learning.scores import score_structure as scores_of
+from credo.models.network.learning.strengths import EdgeStrengths
+from credo.models.network.learning.strengths import edge_strengths as strengths_of
+from credo.models.network.learning.structure import LearnedStructure, checked_parents
+from credo.models.network.learning.trees import chow_liu, tree_augmented
+
+__all__ = [
+    "METHODS",
+    "LearnedNetwork",
+    "learn_structure",
+    "learn_parameters",
+    "learn_network",
+    "edge_strengths",
+    "score_structure",
+]
+
+METHODS = ("hill_climb", "chow_liu", "tan", "naive_bayes")
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedNetwork:
+    """A network that was learned from rows.
+
+    definition : states, parents and the tables' point estimate
+    posterior : a Dirichlet for each row of each table: how sure the tables are
+    structure : what the search found; None where the structure was given
+    log_likelihood : of the rows, in nats; result : "exact", or how EM went
+    """
+
+    definition: NetworkDefinition
+    posterior: DirichletTables
+    structure: LearnedStructure | None
+    log_likelihood: float
+    result: Result
+
+
+def learn_structure(
+    table: Any,
+    method: str = "hill_climb",
+    *,
+    class_node: str | None = None,
+    states: Mapping[str, Sequence[Any]] | None = None,
+    sample_weight: Any = None,
+    **options: Any,
+) -> LearnedStructure:
+    """Learn which columns of a table are parents of which.
+
+    Parameters
+    ----------
+    table : a pandas, polars or Arrow table, a mapping from names to cells, or an array: one column a node
+    method : "hill_climb", a search by score; "chow_liu", the best tree; "tan", a class beside the best tree of the
+        others; "naive_bayes", the class as their only parent
+    class_node : the class, of the last two
+    states : of some columns, in order, as of `code_table`
+    sample_weight (n,) : how often a row counts, or the name of a column
+    options : as of `hill_climb` (score, max_parents, required, forbidden…), or ``root`` of the trees
+
+    Returns
+    -------
+    LearnedStructure
+
+    Raises
+    ------
+    ParameterError, DataError : bad arguments; no complete row; cells that are no states.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> rain = rng.random(500) < 0.3
+    >>> table = {"rain": rain, "wet": rain ^ (rng.random(500) < 0.1), "coin": rng.random(500) < 0.5}
+    >>> learn_structure(table).edges
+    (('rain', 'wet'),)
+    """
+    coded = code_table("learn_structure", table, states, sample_weight)
+    return _structure(coded.rows, method, class_node, options)
+
+
+def learn_parameters(
+    table: Any,
+    parents: Any,
+    *,
+    prior: str = "bdeu",
+    equivalent_sample_size: float | None = None,
+    prior_estimate: Mapping[str, Any] | None = None,
+    states: Mapping[str, Sequence[Any]] | None = None,
+    sample_weight: Any = None,
+    **options: Any,
+) -> LearnedNetwork:
+    """Learn the tables of a given structure, from rows in which any cells may be missing.
+
+        P(i in state k | parents in configuration j) = (n_jk + a_k)/(n_j + Σa)
+
+    Parameters
+    ----------
+    table : as of `learn_structure`; every column is a node
+    parents : {node: parents}, edges (parent, child), or a `LearnedStructure`
+    prior : "bdeu", `equivalent_sample_size` rows (None: 1) spread over each whole table; "k2", one row a cell;
+        "m_estimate", `equivalent_sample_size` rows for each row of a table, spread as `prior_estimate` {node:
+        probabilities} says, evenly by default; "none", maximum likelihood
+    states : of some columns, in order; a node that is no column is hidden, and must have them
+    sample_weight (n,) : how often a row counts, or the name of a column
+    options : of EM, as of `fit_tables`: n_init, tol, max_iter, acceleration, random_state, threads
+
+    Returns
+    -------
+    LearnedNetwork
+
+    Raises
+    ------
+    ParameterError, DataError : bad arguments; a cycle; an unknown node; cells that are no states.
+
+    Examples
+    --------
+    >>> table = {"rain": ["no", "no", "yes", None], "wet": ["no", "yes", "yes", "yes"]}
+    >>> found = learn_parameters(table, {"wet": ["rain"]}, prior="k2")
+    >>> found.definition.tables["rain"].round(3).tolist()
+    [0.588, 0.412]
+    """
+    coded = code_table("learn_parameters", table, states, sample_weight, hidden=True)
+    return _network("learn_parameters", coded, parents, None, prior, equivalent_sample_size, prior_estimate, options)
+
+
+def learn_network(
+    table: Any,
+    method: str = "hill_climb",
+    *,
+    class_node: str | None = None,
+    prior: str = "bdeu",
+    equivalent_sample_size: float | None = None,
+    prior_estimate: Mapping[str, Any] | None = None,
+    states: Mapping[str, Sequence[Any]] | None = None,
+    sample_weight: Any = None,
+    search: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> LearnedNetwork:
+    """Learn a structure from the complete rows, and its tables from all of them.
+
+    search : options of `learn_structure`; the others as there, and of `learn_parameters`
+    """
+    coded = code_table("learn_network", table, states, sample_weight)
+    found = _structure(coded.rows, method, class_node, dict(search or {}))
+    return _network("learn_network", coded, found, found, prior, equivalent_sample_size, prior_estimate, options)
+
+
+def edge_strengths(
+    table: Any,
+    n_bootstrap: int = 100,
+    *,
+    states: Mapping[str, Sequence[Any]] | None = None,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    **options: Any,
+) -> EdgeStrengths:
+    """How often structures learned from rows drawn again have each edge.
+
+    As `credo.models.network.learning.strengths.edge_strengths`, of a table.
+    """
+    coded = code_table("edge_strengths", table, states, sample_weight)
+    return strengths_of(coded.rows, n_bootstrap, random_state=random_state, **options)
+
+
+def score_structure(
+    table: Any,
+    parents: Any,
+    score: str = "bic",
+    *,
+    equivalent_sample_size: float = 1.0,
+    states: Mapping[str, Sequence[Any]] | None = None,
+    sample_weight: Any = None,
+) -> dict[str, float]:
+    """The score of each node's family; their sum is the structure's, in nats, higher is better.
+
+    parents : {node: parents}, edges (parent, child), or a `LearnedStructure`; the rest as of `learn_structure`
+
+    Raises
+    ------
+    ParameterError, DataError : an unknown score or node; a cycle; no complete row.
+
+    >>> table = {"rain": [0, 0, 1, 1], "wet": [0, 0, 1, 0]}
+    >>> {node: round(value, 4) for node, value in score_structure(table, {"wet": ["rain"]}, "k2").items()}
+    {'rain': -3.4012, 'wet': -2.8904}
+    """
+    coded = code_table("score_structure", table, states, sample_weight)
+    given = parents.parents if isinstance(parents, LearnedStructure) else parents
+    return scores_of(coded.rows, given, score, equivalent_sample_size)
+
+
+def _structure(rows: CodedRows, method: str, class_node: str | None, options: Mapping[str, Any]) -> LearnedStructure:
+    if method not in METHODS:
+        raise ParameterError("learn_structure", "method", f"one of {', '.join(METHODS)}", method)
+    needs = method in ("tan", "naive_bayes")
+    if needs == (class_node is None):
+        must = "a column, the class" if needs else f"None beside method={method!r}"
+        raise ParameterError("learn_structure", "class_node", must, class_node)
+    known = {"hill_climb": hill_climb.__kwdefaults__, "naive_bayes": {}}.get(method, {"root": None})
+    strange = [name for name in options if name not in known]
+    if strange:
+        allowed = f"among {', '.join(known)}" if known else "none"
+        raise ParameterError("learn_structure", "options", f"{allowed}, of method={method!r}", strange[0])
+    if method == "hill_climb":
+        return hill_climb(rows, **options)
+    if method == "chow_liu":
+        return chow_liu(rows, **options)
+    assert class_node is not None
+    return tree_augmented(rows, class_node, **options) if method == "tan" else _star(rows, class_node)
+
+
+def _star(rows: CodedRows, class_node: str) -> LearnedStructure:
+    """Every other column with the class as its only parent."""
+    if class_node not in rows.names:
+        raise ParameterError("learn_structure", "class_node", f"one of {', '.join(rows.names[:12])}", class_node)
+    rows = rows.complete("learn_structure").by_name()
+    at = rows.names.index(class_node)
+    families = [() if j == at else (at,) for j in range(len(rows.names))]
+    score = checked_score("learn_structure", "log_likelihood", 1.0, rows.total)
+    return described(rows, families, score, result=Result("exact", "naive_bayes"))
+
+
+def _network(
+    owner: str,
+    coded: CodedTable,
+    parents: Any,
+    structure: LearnedStructure | None,
+    prior: str,
+    equivalent_sample_size: float | None,
+    prior_estimate: Mapping[str, Any] | None,
+    options: Mapping[str, Any],
+) -> LearnedNetwork:
+    rows = coded.rows
+    given = parents.parents if isinstance(parents, LearnedStructure) else parents
+    families = checked_parents(owner, "parents", given, rows.names)
+    nodes = {rows.names[j] for child, family in enumerate(families) if family for j in (child, *family)}
+    nodes.update(given if isinstance(given, Mapping) else ())
+    lone = [name for name in coded.hidden if name not in nodes]
+    if lone:
+        raise ParameterError(owner, "states", "about columns, or nodes of the structure", lone[0])
+    sizes = dict(zip(rows.names, rows.sizes))
+    belief = checked_prior(owner, prior, equivalent_sample_size, prior_estimate, sizes)
+    fit = fit_tables(rows, families, belief, **options)
+    named = {name: tuple(rows.names[p] for p in family) for name, family in zip(rows.names, families)}
+    definition = NetworkDefinition(coded.states, named, fit.tables)
+    return LearnedNetwork(definition, fit.posterior, structure, fit.log_likelihood, fit.result)
