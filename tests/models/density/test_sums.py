@@ -56,3 +56,10 @@ def test_boxes_hold_every_row_once() -> None:
     assert max(map(len, leaves)) <= 64
     assert np.array_equal(np.sort(np.concatenate(leaves)), np.arange(1003))
     assert len(kd_order(np.zeros((1000, 2)), 64)) >= 16  # equal rows too
+
+
+def test_sums_far_beyond_all_points_are_exact_and_silent() -> None:
+    """At 1e9 bandwidths and more the squares in the matrix product round by more than exp holds."""
+    Z, w = np.array([[-1.0], [0.5], [2.0]]), np.array([0.2, 0.3, 0.5])
+    Y = np.array([[0.0], [1e10], [-1e12], [1e150]])
+    np.testing.assert_allclose(log_sums(Z, w, Y, 1e-15), exact(Z, w, Y), rtol=1e-12)

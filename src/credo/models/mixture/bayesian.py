@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from credo.errors import ParameterError
 from credo.inference.em import EMFit
 from credo.models.mixture.components import Components
 from credo.models.mixture.factors import floored
+from credo.models.mixture.full_pass import is_worth_compiling
 from credo.models.mixture.gaussian_base import GaussianBase, coordinates_for, ridge_for
 from credo.models.mixture.overview import Overview
 from credo.models.mixture.variational import VariationalModel, VariationalParams, VariationalPrior
@@ -144,7 +146,9 @@ class BayesianGaussianMixture(GaussianBase):
             own + (least if diagonal else least * np.eye(len(own))),
         )
         ridge = ridge_for(self.covariance_type, self.reg_covar, coordinates)
-        return VariationalModel(self.covariance_type, coordinates, ridge, has_missing=seen.has_missing, belief=belief)
+        compiled = is_worth_compiling(seen.n_rows, seen.mean.size, int(self.n_components))
+        model = VariationalModel(self.covariance_type, coordinates, ridge, has_missing=seen.has_missing, belief=belief)
+        return replace(model, compiled=compiled)
 
     def _priors(self, seen: Overview) -> tuple[np.ndarray, float, float, np.ndarray, float]:
         """m_0, β_0, ν_0, Ψ_0 and γ, in the rows' own units."""

@@ -14,6 +14,7 @@ from credo.errors import ParameterError
 from credo.inference.em import EMFit, OnlineEM
 from credo.models.mixture.choice import choose_components
 from credo.models.mixture.coordinates import Coordinates, scaled_columns
+from credo.models.mixture.full_pass import is_worth_compiling
 from credo.models.mixture.gaussian import GaussianModel, GaussianParams
 from credo.models.mixture.gaussian_base import GaussianBase, coordinates_for, ridge_for
 from credo.models.mixture.given import checked_means, checked_precisions, checked_weights_init
@@ -140,7 +141,8 @@ class GaussianMixture(GaussianBase):
         coordinates = coordinates or coordinates_for(self.covariance_type, seen)
         ridge = ridge_for(self.covariance_type, self.reg_covar, coordinates)
         prior = self._prior(seen, coordinates)
-        return GaussianModel(self.covariance_type, coordinates, ridge, prior, seen.has_missing)
+        compiled = is_worth_compiling(seen.n_rows, seen.mean.size, int(self.n_components))
+        return GaussianModel(self.covariance_type, coordinates, ridge, prior, seen.has_missing, compiled=compiled)
 
     def _prior(self, seen: Overview, coordinates: Coordinates) -> MixturePrior:
         concentration = self._concentration()

@@ -91,6 +91,23 @@ class Gaussians:
             parts.append(np.where(i == j, -0.5, -1.0) * self.precision[:, i, j])
         return np.concatenate(parts, axis=1)
 
+    @cached_property
+    def natural_in_fours(self) -> np.ndarray:
+        """Of kind "full": c, A, b and a row of zeros (k, 1 + (D + 2) D) with ℓ = c + zᵀ A z + bᵀ z, A upper triangular,
+        and zeros where d is rounded up to D."""
+        k, d = self.mean.shape
+        wide, (i, j) = in_fours(d), np.triu_indices(d)
+        theta = np.zeros((k, 1 + (wide + 2) * wide))
+        square = theta[:, 1:].reshape(k, wide + 2, wide)
+        theta[:, 0], square[:, wide, :d] = self.natural[:, 0], self.natural[:, 1 : 1 + d]
+        square[:, i, j] = self.natural[:, 1 + d :]
+        return theta
+
+
+def in_fours(d: int) -> int:
+    """d rounded up to a multiple of four, in which the compiled loop takes columns."""
+    return -(-d // 4) * 4
+
 
 # Log weight of a component that no row belongs to: −∞ would turn into NaN inside matrix products.
 EMPTY = -1e300

@@ -14,6 +14,7 @@ from credo.inference.em import EMModel
 from credo.models.mixture.coordinates import Coordinates
 from credo.models.mixture.expectation import Beside, Gaussians, expected_moments, log_weights
 from credo.models.mixture.factors import floored
+from credo.models.mixture.full_pass import compiled_moments
 from credo.models.mixture.missing import expected_moments_observed
 from credo.models.mixture.moments import Moments
 from credo.models.mixture.prior import NO_PRIOR, MixturePrior, covariances_mode, log_prior, means_mode, weights_mode
@@ -88,6 +89,7 @@ class GaussianModel(EMModel):
     prior : of the parameters
     has_missing : whether rows hold NaN
     power : exponent of p(z | x) in the E-step, for annealing
+    compiled : whether passes are long enough for the compiled loop, where there is one
     """
 
     covariance_type: str
@@ -96,6 +98,7 @@ class GaussianModel(EMModel):
     prior: MixturePrior = field(default=NO_PRIOR)
     has_missing: bool = False
     power: float = 1.0
+    compiled: bool = False
 
     @property
     def kind(self) -> str:
@@ -106,14 +109,20 @@ class GaussianModel(EMModel):
         return self.covariance_type == "spherical"
 
     def accumulate(self, block: Block, params: Any, beside: Beside | None = None) -> Moments:
-        columns = self.coordinates.columns(block.X)
-        gather = expected_moments_observed if self.has_missing else expected_moments
-        moments = gather(columns, block.weights, params.gaussians, self.power, beside)
+        g, weights = params.gaussians, block.weights
+        if self.compiled and beside is None and not self.has_missing and g.kind == "full" and g.is_tame:
+            moments = compiled_moments(block.X, weights, self.coordinates, g, self.power)
+            gain = self.coordinates.log_det * (block.n_rows if weights is None else float(weights.sum()))
+        else:
+            columns = self.coordinates.columns(block.X)
+            gather = expected_moments_observed if self.has_missing else expected_moments
+            moments = gather(columns, weights, g, self.power, beside)
+            gain = self.coordinates.gain(columns, weights, self.has_missing)
         return replace(
             moments,
-            log_likelihood=moments.log_likelihood + self.coordinates.gain(columns, block.weights, self.has_missing),
-            penalty=0.5 * float(moments.weight @ self._ridge_cost(params.gaussians)),
-            complete=complete(moments, params.gaussians),
+            log_likelihood=moments.log_likelihood + gain,
+            penalty=0.5 * float(moments.weight @ self._ridge_cost(g)),
+            complete=complete(moments, g),
         )
 
     def _ridge_cost(self, g: Gaussians) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 f_c(x) = (Σ_i w_i K_h(x − x_i) + M g(x)) / (n_c + M): the mean of a Dirichlet process mixture of Normals of width h with
 concentration M = 1 and a base measure g about the whole column. So no cell is impossible anywhere, and a class seen
-twice is unsure: given the atoms f_c is a mean of K under Dirichlet weights, whose variance is (E K² − f²)/(n + M + 1).
+twice is unsure: given the atoms (g is one of them) f_c is a mean of K under Dirichlet weights.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.special
 
 from credo.models.generative.family import Belief, Family, Moments
 from credo.models.generative.memberships import Memberships
@@ -22,6 +23,8 @@ __all__ = ["KernelFamily"]
 
 # The base measure is worth one row.
 _CONCENTRATION = 1.0
+# Rows of small weight may leave less than a row at x, where log f varies without bound: enough to say so.
+_LEAST_ROWS = 1e-3
 
 
 @register
@@ -63,7 +66,7 @@ class KernelColumn:
 
     def _base(self, x: np.ndarray) -> np.ndarray:
         """g (n, 1)."""
-        z = (x - self.base_mean) / self.base_sd
+        z = np.clip((x - self.base_mean) / self.base_sd, -1e3, 1e3)  # g is 0 long before; the square stays finite
         return (np.exp(-0.5 * np.square(z)) / (self.base_sd * np.sqrt(2.0 * np.pi)))[:, None]
 
     def _sum(self, x: np.ndarray, narrow: float) -> np.ndarray:
@@ -84,24 +87,30 @@ class KernelColumn:
         mass = self._sum(x, 1.0) + self.concentration * self._base(x)
         return np.log(np.maximum(mass, 1e-300)) - np.log(self._total)
 
-    def _density(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """E f, and the mean square of what f is a mean of (n, k): K_h² is K_{h/√2}/(2h√π); g counts as one atom."""
-        base = self._base(x)
-        square = self._sum(x, np.sqrt(2.0)) / (2.0 * np.sqrt(np.pi) * self.widths) + self.concentration * np.square(
-            base
-        )
-        return np.exp(self.log_plug(x)), square / self._total
-
     def four(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Moments of log f, taken as Normal: now, and with an atom at x added."""
-        f, square = self._density(x)
+        """Mean and variance (n, k) of log f(x) over the posterior, and over the posterior once x was seen.
+
+        Given the atoms f = X/S with X = Σ K_i G_i, S = Σ G_i, G_i ~ Gamma(w_i), and f is independent of S. So the
+        cumulants of log f are those of log X less those of log S. X is taken as a Gamma of its own mean and variance,
+        of shape α = (Σ w_i K_i)²/Σ w_i K_i², the rows that bear on x (Satterthwaite 1946): exact where the K_i are
+        equal or 0, as far from all rows. Seeing x weights the law by f, which adds one to either shape.
+        """
+        base = self.concentration * self._base(x)
+        mass = self._sum(x, 1.0) + base
+        # K_h² is K_{h/√2}/(2h√π)
+        square = self._sum(x, np.sqrt(2.0)) / (2.0 * np.sqrt(np.pi) * self.widths) + base**2 / self.concentration
         n = self._total
-        peak = 1.0 / (self.widths * np.sqrt(2.0 * np.pi))
-        f1, square1 = (n * f + peak) / (n + 1.0), (n * square + peak**2) / (n + 1.0)
-        v, v1 = (
-            np.log1p(np.maximum(s / m**2 - 1.0, 0.0) / (t + 1.0)) for m, s, t in ((f, square, n), (f1, square1, n + 1))
+        # below 1e-140 the squares underflow: so far out one atom is left
+        alone = mass < 1e-140
+        alpha = np.clip(np.square(mass) / np.where(alone, 1.0, square), _LEAST_ROWS, n)
+        alpha = np.where(alone, np.minimum(self.concentration, n), alpha)
+        lead, psi = np.log(np.maximum(mass, 1e-300)) - np.log(alpha), scipy.special.digamma
+        return (
+            lead + psi(alpha) - psi(n),
+            _trigamma(alpha) - _trigamma(n),
+            lead + psi(alpha + 1.0) - psi(n + 1.0),
+            _trigamma(alpha + 1.0) - _trigamma(n + 1.0),
         )
-        return np.log(f) - 0.5 * v, v, np.log(f1) - 0.5 * v1, v1
 
     def draw(self, rng: np.random.Generator) -> KernelColumn:
         atoms = rng.gamma(np.where(self.weights > 0, self.weights, 1.0)) * (self.weights > 0)
@@ -160,3 +169,7 @@ def _column(values: np.ndarray, weights: np.ndarray, bandwidth: Any) -> KernelCo
             continue
         widths[c] = KernelDensity(bandwidth=bandwidth).fit(values[kept, None], sample_weight=w[kept]).bandwidth_
     return KernelColumn(values, weights, widths, mean, sd)
+
+
+def _trigamma(value: np.ndarray) -> np.ndarray:
+    return scipy.special.polygamma(1, value)

@@ -177,16 +177,19 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self._folded(self._source(X, reset=False))
 
     def _folded(self, counts: Any) -> np.ndarray:
-        model, params = self._folding()
         owner, names = type(self).__name__, getattr(self, "feature_names_in_", None)
         source = counts if isinstance(counts, Source) else ArraySource(counts)
 
         def fold(block: Block) -> np.ndarray:
-            X = checked_counts(owner, block.X, block.start, names)
-            found = fold_in(model, params, X, self.topic_shares_, FOLDED, MOST_PASSES)
+            found = self._fold(checked_counts(owner, block.X, block.start, names))
             return found / found.sum(axis=1, keepdims=True)
 
         return np.concatenate(list(map_blocks(source, fold)))
+
+    def _fold(self, X: Any) -> np.ndarray:
+        """Shares or pseudo-counts (n, K) of the documents X (CSR)."""
+        model, params = self._folding()
+        return fold_in(model, params, X, self.topic_shares_, FOLDED, MOST_PASSES)
 
     @property
     def _n_features_out(self) -> int:

@@ -113,10 +113,12 @@ def expected_counts(
     return probability, document_sum, word_sum
 
 
-def log_likelihood(counts: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """c log p of every cell; a cell that counts 0 adds 0 whatever its p."""
+def log_likelihood(counts: np.ndarray, probability: np.ndarray) -> float:
+    """Σ c log p over cells; one that counts 0 adds 0 whatever its p."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(counts > 0.0, counts * np.log(probability), 0.0)
+        logs = np.log(probability)
+        total = float(counts @ logs)
+        return total if total > -np.inf else float(np.where(counts > 0.0, counts * logs, 0.0).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +181,7 @@ class MixtureTopics(EMModel):
         return TopicStatistics(
             params,
             word_sum[:, :k],
-            float(log_likelihood(cells.counts, probability).sum()),
+            log_likelihood(cells.counts, probability),
             float(document_sum[:, k].sum()) if self.background is not None else 0.0,
             float(cells.counts.sum()),
             bound,
