@@ -245,6 +245,35 @@ def test_a_credo_file_of_something_else(credo, houses):
     assert "not a network" in done.err
 
 
+def test_beyond_the_memory_limit_answers_have_errors(credo, tmp_path):
+    path = tmp_path / "alarm.credo"
+    cr.save(BayesianNetwork.read(DATA / "alarm.bif", memory_limit=200), path)
+    ask = ("network", "query", path, "-t", "CO", "-e", "BP=LOW")
+    done = credo(*ask, "--json", "--seed", 1)
+    assert done.code == 0, done.err
+    assert "weighted draws" in done.err
+    answers, errors = done.json["answers"]["CO"], done.json["standard_errors"]["CO"]
+    exact = BayesianNetwork.read(DATA / "alarm.bif").query("CO", {"BP": "LOW"}).to_dict()
+    # False alarms: 3 states at 5 standard errors, 2e-6.
+    assert all(abs(answers[state] - p) < 5 * error for (state, p), error in zip(exact.items(), errors, strict=True))
+    assert credo(*ask, "--json", "--seed", 1).out == done.out
+    assert "±" in credo(*ask).out
+    refused = credo("network", "query", path, "--mpe")
+    assert refused.code == 1
+    assert "memory_limit" in refused.err
+
+
+def test_names_are_no_markup(credo, tmp_path):
+    odd = BayesianNetwork([], {"[red]a[/]": [0.5, 0.5], "b": [0.1, 0.9]}, {"[red]a[/]": ("[b]", "x"), "b": (0, 1)})
+    path = tmp_path / "odd.credo"
+    cr.save(odd, path)
+    for arguments in (["show"], ["show", "--marginals"], ["query", "-t", "[red]a[/]"], ["query", "--mpe"],
+                      ["query", "-t", "[red]a[/]", "-t", "b", "--joint"]):  # fmt: skip
+        done = credo("network", arguments[0], path, *arguments[1:])
+        assert done.code == 0, done.err
+        assert "[red]a[/]" in done.out
+
+
 def test_quiet_says_nothing(credo, weather, tmp_path):
     for arguments in (["query", ASIA, "-t", "lung"], ["show", ASIA], ["learn", weather, "-o", tmp_path / "w.bif"]):
         done = credo("network", *arguments, "--quiet")

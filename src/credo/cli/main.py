@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import typer
 
 from credo._version import __version__
+from credo.cli import network
 from credo.cli.cluster import cluster
 from credo.cli.compare import compare
 from credo.cli.density import density
@@ -45,6 +46,7 @@ app.command(short_help="Compare models on rows they have not seen.")(compare)
 app.command(short_help="Find clusters of rows; tell new rows' clusters.")(cluster)
 app.command(short_help="What the values of a column look like.")(density)
 app.command(short_help="What documents are about, and in what shares.")(topics)
+app.add_typer(network.app, name="network", short_help="Networks of causes: show, query, learn, predict.")
 
 
 @app.callback(invoke_without_command=True)
@@ -99,7 +101,9 @@ def _guarded(work: Callable[[], None]) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted: nothing was written.", file=sys.stderr)
         return INTERRUPTED
-    except MemoryError:
+    except MemoryError as error:
+        if isinstance(error, CredoError):  # predicted, and explained
+            return _explained(error)
         return _fail("there is not enough memory for this. Use fewer columns (--drop), or a machine with more of it.")
     except Exception as error:
         if os.environ.get("CREDO_DEBUG") == "1" and not _is_exit(error):

@@ -1,0 +1,382 @@
+"""`credo network show|query|learn|predict`: networks of causes, from files and to files."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from credo.cli.options import DataArgument, DropOption, Reading, Seed, with_reading, with_terminal
+from credo.cli.terminal import Terminal
+from credo.errors import ParameterError
+
+__all__ = ["app", "show", "query", "learn", "predict"]
+
+# Nodes, and rows, that a screen holds.
+_SHOWN = 40
+
+app = typer.Typer(
+    help="Networks of causes: what they hold, what follows from evidence, how to learn and apply them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+FileArgument = Annotated[
+    str, typer.Argument(metavar="FILE", help="A network: BIF, XMLBIF, UAI, Hugin NET (gzip too), or Credo's own.")
+]
+EvidenceOption = Annotated[
+    list[str] | None, typer.Option("--evidence", "-e", metavar="NODE=STATE", help="What was observed. Repeat.")
+]
+DoOption = Annotated[
+    list[str] | None,
+    typer.Option("--do", metavar="NODE=STATE", help="What is set from outside: its causes do not matter. Repeat."),
+]
+
+
+@app.command(short_help="What a network holds, and what it believes.")
+@with_terminal
+def show(
+    context: typer.Context,
+    file: FileArgument,
+    terminal: Terminal,
+    evidence: EvidenceOption = None,
+    do: DoOption = None,
+    marginals: Annotated[bool, typer.Option("--marginals", help="The probabilities of all states.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw it, as .svg or .html.")
+    ] = None,
+    seed: Seed = 0,
+) -> None:
+    """Show nodes, states, arrows and parameters of a network; with evidence, the probabilities of all states."""
+    from credo.cli.network_parts import belief_tables, listed, open_network, parsed
+    from credo.cli.text import grid, label_text
+    from credo.numerics.readable import count, shortened
+
+    if output is not None:
+        _checked_picture(output, file)
+    with terminal.step(f"Reading {file}"):
+        network = open_network(file)
+    d = network.definition_
+    seen, set_ = parsed(d.states, evidence, "--evidence"), parsed(d.states, do, "--do")
+    believed, errors = None, None
+    if marginals or seen or set_ or output is not None:
+        with terminal.step("Computing marginals"):
+            believed, errors, _ = _marginals(network.do(set_) if set_ else network, seen, seed)
+    if output is not None:
+        _draw(d, believed, seen, set_, output)
+    wanted = believed if marginals or seen or set_ else None
+    nodes = [
+        {
+            "name": node, "states": list(d.states[node]), "parents": list(d.parents[node]),
+            "parameters": d.tables[node].size - d.tables[node].size // d.tables[node].shape[-1],
+            **({} if wanted is None else {"marginal": {label_text(s): p for s, p in wanted[node].items()}}),
+            **({} if wanted is None or errors is None else {"standard_errors": errors[node]}),
+        }
+        for node in d.nodes
+    ]  # fmt: skip
+    widest = max(d.nodes, key=lambda node: d.tables[node].size)
+    terminal.document({
+        "kind": "network", "name": d.name, "nodes": nodes, "edges": d.edges, "parameters": d.n_parameters,
+        "widest_family": {"node": widest, "parents": d.parents[widest], "cells": d.tables[widest].size},
+        "evidence": seen, "do": set_, "warnings": list(terminal.warned),
+        "output": None if output is None else str(output),
+    })  # fmt: skip
+    above = ", ".join(d.parents[widest]) or "no parents"
+    terminal.say(
+        f"{d.name or Path(file).name}: {count(len(d.nodes), 'node')}, {count(len(d.edges), 'arrow')}, "
+        f"{count(d.n_parameters, 'parameter')}.",
+        f"Widest family: {widest} given {shortened(above, 60)} ({count(d.tables[widest].size, 'cell')}).",
+    )
+    if wanted is None:
+        rows = [
+            [
+                node["name"], str(node["parameters"]), shortened(", ".join(map(label_text, node["states"])), 40),
+                shortened(", ".join(node["parents"]), 60),
+            ]
+            for node in nodes
+        ]  # fmt: skip
+        table = grid(["node", "parameters", "states", "parents"], rows)
+        for column in table.columns[2:]:
+            column.justify = "left"
+        terminal.say(table, f"What follows from evidence: credo network query {file} --target NODE -e NODE=STATE")
+    else:
+        terminal.say(f"P(node{listed(seen, set_)}):", *belief_tables(wanted, errors))
+    if output is not None:
+        terminal.say(f"Wrote {output}.")
+
+
+@app.command(short_help="What follows from evidence.")
+@with_terminal
+def query(
+    context: typer.Context,
+    file: FileArgument,
+    terminal: Terminal,
+    target: Annotated[
+        list[str] | None, typer.Option("--target", "-t", metavar="NODE", help="What to ask for. Repeat.")
+    ] = None,
+    evidence: EvidenceOption = None,
+    do: DoOption = None,
+    joint: Annotated[bool, typer.Option("--joint", help="The targets' states together, not one by one.")] = False,
+    mpe: Annotated[
+        bool,
+        typer.Option("--mpe", help="The most probable states of all nodes together (of the targets, if there are)."),
+    ] = False,
+    seed: Seed = 0,
+) -> None:
+    """Tell the probabilities of nodes given evidence and actions, or the most probable explanation."""
+    from credo.cli.network_parts import listed, open_network, parsed
+    from credo.models.network.findings import known_node
+
+    if not target and not mpe:
+        raise ParameterError("", "--target", "given, or --mpe", None, "As in: --target lung --evidence xray=yes")
+    with terminal.step(f"Reading {file}"):
+        network = open_network(file)
+    try:
+        names = list(dict.fromkeys(known_node(network.states, name, "--target") for name in target or ()))
+    except ParameterError as error:
+        raise ParameterError("", "--target", error.constraint, error.value, error.remedy) from error
+    seen, set_ = parsed(network.states, evidence, "--evidence"), parsed(network.states, do, "--do")
+    if taken := [name for name in names if name in seen]:
+        raise ParameterError("", "--target", "a node without evidence", taken[0])
+    asked = network.do(set_) if set_ else network
+    base = {"kind": "network query", "network": network.name or file, "evidence": seen, "do": set_}
+    given = listed(seen, set_)
+    with terminal.step("Computing"):
+        found = (_explain if mpe else _joint if joint else _answer)(asked, names, seen, given, seed)
+    terminal.document({**base, **found[0], "warnings": list(terminal.warned)})
+    terminal.say(*found[1])
+
+
+def _answer(network: Any, names: list[str], seen: dict[str, Any], given: str, seed: int) -> tuple[dict[str, Any], Any]:
+    """Each target by itself: (document, lines)."""
+    from credo.cli.network_parts import belief_tables
+    from credo.cli.text import label_text
+
+    laws, errors, evidence = _marginals(network, seen, seed, names)
+    document: dict[str, Any] = {
+        "log_probability_of_evidence": evidence,
+        "answers": {name: {label_text(state): p for state, p in law.items()} for name, law in laws.items()},
+    }
+    if errors is not None:
+        document["standard_errors"] = {name: errors[name] for name in names}
+    lines = [f"P(target{given}):" if len(names) > 1 else f"P({names[0]}{given}):", *belief_tables(laws, errors)]
+    return document, [*lines, *_evidence_line(seen, evidence)]
+
+
+def _evidence_line(seen: dict[str, Any], log_probability: float) -> list[str]:
+    import math
+
+    from credo.numerics.readable import number
+
+    if not seen:
+        return []
+    if math.isnan(log_probability):
+        return []
+    p = math.exp(log_probability)
+    return [f"P(evidence) = {number(p, 6)}" if p > 0.0 else f"log P(evidence) = {number(log_probability, 6)}"]
+
+
+def _joint(network: Any, names: list[str], seen: dict[str, Any], given: str, seed: int) -> tuple[dict[str, Any], Any]:
+    """The targets together, the likeliest combinations first."""
+    import numpy as np
+
+    from credo.cli.network_parts import header
+    from credo.cli.text import grid, label_text
+    from credo.numerics.readable import count
+
+    law = network.query(names, seen, joint=True)
+    p, own = law.values.ravel(), [network.states[name] for name in names]
+    places = np.stack(np.unravel_index(np.argsort(-p, kind="stable"), law.values.shape), axis=1).tolist()
+    rows = [([label_text(own[k][i]) for k, i in enumerate(row)], float(law.values[tuple(row)])) for row in places]
+    document = {
+        "joint": [{"states": dict(zip(names, states, strict=True)), "probability": value} for states, value in rows]
+    }
+    shown = grid(
+        [*map(header, names), "probability"], [[*states, f"{value:.6f}"] for states, value in rows[:_SHOWN]], len(names)
+    )
+    more = [f"… and {count(len(rows) - _SHOWN, 'combination')} more."] if len(rows) > _SHOWN else []
+    return document, [f"P({', '.join(names)}{given}):", shown, *more]
+
+
+def _explain(network: Any, names: list[str], seen: dict[str, Any], given: str, seed: int) -> tuple[dict[str, Any], Any]:
+    """The most probable states together, of all nodes or of the targets."""
+    import math
+
+    from credo.cli.text import grid, label_text
+    from credo.numerics.readable import number
+
+    best = network.map(names, seen) if names else network.mpe(seen)
+    log_evidence = network.log_probability(seen) if seen else 0.0
+    posterior = math.exp(best.log_probability - log_evidence)
+    document = {
+        "mpe": {node: label_text(state) for node, state in best.states.items()},
+        "log_probability": best.log_probability,
+        "posterior_probability": posterior,
+    }
+    table = grid(["node", "state"], [[node, label_text(state)] for node, state in best.states.items()], 2)
+    return document, [
+        f"The most probable states{given.replace(' |', ' given', 1)}:", table,
+        f"Together their probability is {number(posterior, 6)}.",
+    ]  # fmt: skip
+
+
+def _marginals(
+    network: Any, seen: dict[str, Any], seed: int, targets: list[str] | None = None
+) -> tuple[dict[str, Any], dict[str, Any] | None, float]:
+    """(laws, standard errors where exact answers would not fit into memory, log P(evidence))."""
+    import numpy as np
+
+    from credo.models.network.sampling import approximate_marginals
+
+    found = approximate_marginals(network, seen, np.random.default_rng(seed), targets=targets)
+    errors = None if found.exact else dict(found.standard_errors)
+    return dict(found.marginals), errors, found.log_probability
+
+
+def _checked_picture(path: Path, source: str) -> None:
+    from credo.cli.rows import check_writable
+
+    if path.suffix.lower() not in (".svg", ".html"):
+        raise ParameterError("", "--output", "a name that ends in .svg or .html", str(path))
+    check_writable(path, (source,))
+
+
+def _draw(d: Any, believed: Any, seen: dict[str, Any], set_: dict[str, Any], path: Path) -> None:
+    from credo.models.network.drawing import network_html, network_svg
+    from credo.saving import atomic_write
+
+    draw = network_html if path.suffix.lower() == ".html" else network_svg
+    text = draw(d, believed, seen, actions=set_)
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+@app.command(short_help="Learn a network from a table.")
+@with_terminal
+@with_reading()
+def learn(
+    context: typer.Context,
+    data: DataArgument,
+    reading: Reading,
+    terminal: Terminal,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE",
+            help="Where to write it, as .bif, .xmlbif, .net, .uai or .credo; by default DATA's name with .bif.",
+        ),
+    ] = None,
+    structure: Annotated[
+        str,
+        typer.Option(
+            "--structure", metavar="HOW",
+            help="hill-climb, chow-liu, tan, naive-bayes, or a file: lines PARENT,CHILD, or a network.",
+        ),
+    ] = "hill-climb",
+    score: Annotated[
+        str | None, typer.Option("--score", metavar="NAME", help="Of hill-climb: bic (the default), aic, bdeu or k2.")
+    ] = None,
+    max_parents: Annotated[
+        int | None, typer.Option("--max-parents", min=0, metavar="N", help="Of hill-climb: of one node.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The class, of tan and naive-bayes.")
+    ] = None,
+    prior: Annotated[
+        str, typer.Option("--prior", metavar="NAME", help="Of the tables: bdeu, k2, or none (maximum likelihood).")
+    ] = "bdeu",
+    size: Annotated[
+        float | None, typer.Option("--sample-size", metavar="N", help="Rows that the prior bdeu is worth; 1.")
+    ] = None,
+    drop: DropOption = None,
+    seed: Seed = 0,
+) -> None:  # fmt: skip
+    """Learn which columns depend on which, and how; missing cells are filled in by EM."""
+    from credo.cli.network_learning import learned_from, read_categories, told
+    from credo.cli.network_parts import checked_network_output, write_network_file
+    from credo.models.network.network import BayesianNetwork
+
+    name = "network" if data == "-" else Path(data).name.removesuffix(".gz")
+    path = checked_network_output(output or Path(name).with_suffix(".bif"), data)
+    with terminal.step(f"Reading {data}"):
+        frame, states = read_categories(reading.open(data), tuple(drop or ()))
+    options = {"prior": prior, "equivalent_sample_size": size, "random_state": seed}
+    with terminal.step("Learning"):
+        found = learned_from(frame, states, structure, score, max_parents, target, options)
+    network = BayesianNetwork.of(found.definition)
+    with terminal.step(f"Writing {path}"):
+        write_network_file(network, path, {"data": name, "rows": frame.height, "structure": structure, "seed": seed})
+    document, lines = told(found, frame, structure, name)
+    terminal.document({**document, "warnings": list(terminal.warned), "output": str(path)})
+    example, stem = target or network.nodes[0], Path(path.name.removesuffix(".gz")).stem
+    terminal.say(
+        *lines, f"Wrote {path}.", "Try next:",
+        f"  {shlex.join(['credo', 'network', 'query', str(path), '--target', example])}",
+        f"  {shlex.join(['credo', 'network', 'show', str(path), '-o', f'{stem}.svg'])}",
+    )  # fmt: skip
+
+
+@app.command(short_help="Predict a node for every row of a table.")
+@with_terminal
+@with_reading(columns=False)
+def predict(
+    context: typer.Context,
+    file: FileArgument,
+    data: DataArgument,
+    reading: Reading,
+    terminal: Terminal,
+    target: Annotated[str, typer.Option("--target", "-t", metavar="NODE", help="What to predict.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE",
+            help="Write .csv, .tsv, .parquet or .jsonl; by default CSV on standard output.",
+        ),
+    ] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option("--keep", metavar="COLUMN", help="Repeat a column of DATA in the output.")
+    ] = None,
+    seed: Seed = 0,
+) -> None:  # fmt: skip
+    """Predict a node for every row, from the row's other cells; any may be missing."""
+    from credo.cli.network_learning import predicted_rows
+    from credo.cli.network_parts import header, open_network
+    from credo.cli.rows import check_writable, print_rows, write_rows
+    from credo.cli.text import grid, label_text
+    from credo.models.network.findings import known_node
+    from credo.numerics.readable import count
+
+    if output is not None:
+        check_writable(output, (file, data))
+    with terminal.step(f"Reading {file}"):
+        network = open_network(file)
+    try:
+        known_node(network.states, target)
+    except ParameterError as error:
+        raise ParameterError("", "--target", error.constraint, error.value, error.remedy) from error
+    with terminal.step(f"Predicting {data}"):
+        rows = predicted_rows(network, reading.open(data), target, tuple(keep or ()))
+    summary = {"kind": "network predictions", "target": target, "rows": rows.height}
+    if output is not None:
+        write_rows(iter([rows]), output)
+        terminal.document({**summary, "warnings": list(terminal.warned), "output": str(output)})
+        terminal.say(f"Wrote {output}: {rows.height:,} rows.")
+    elif terminal.json:
+        terminal.document({**summary, "predictions": rows.to_dicts(), "warnings": list(terminal.warned)})
+    elif terminal.quiet or not sys.stdout.isatty():
+        print_rows(iter([rows]))
+    else:
+        cells = [
+            [str(i), *(f"{v:.4f}" if isinstance(v, float) else "-" if v is None else label_text(v) for v in row)]
+            for i, row in enumerate(rows.head(_SHOWN).iter_rows(), 1)
+        ]
+        terminal.say(
+            f"{target!r} of {count(rows.height, 'row')} of {data}:", grid(["row", *map(header, rows.columns)], cells)
+        )
+        if rows.height > _SHOWN:
+            terminal.say(f"… and {count(rows.height - _SHOWN, 'row')} more.")
+        terminal.say(f"For a file: credo network predict {file} {data} --target {target} -o predictions.csv")

@@ -1,0 +1,177 @@
+"""Tables to networks and back: columns as categories, structures by name, predicted rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from credo.errors import DataError, ModelWarning, ParameterError, warn
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["learned_from", "predicted_rows", "read_categories", "told"]
+
+METHODS = {"hill-climb": "hill_climb", "chow-liu": "chow_liu", "tan": "tan", "naive-bayes": "naive_bayes"}
+# Arrows that a screen holds.
+_SHOWN = 40
+
+
+def read_categories(table: Any, drop: tuple[str, ...]) -> tuple[pl.DataFrame, dict[str, tuple[Any, ...]]]:
+    """(rows, states of ordered columns): words as they are written, numbers as numbers.
+
+    Columns that were told to be boolean stay words too: who wrote yes and no wants to ask for yes.
+    """
+    if unknown := [name for name in drop if name not in table.columns]:
+        raise ParameterError("", "--drop", f"a column of {table.name} ({', '.join(table.columns[:12])})", unknown[0])
+    columns = [c for c in table.schema.columns if c.name not in drop]
+    words = {c.name: "category" for c in columns if c.type == "boolean" and c.name not in table.stated}
+    kept = table.schema.with_types(words).select([c.name for c in columns])
+    states = {c.name: tuple(c.levels) for c in kept.columns if c.type == "ordered" and c.levels}
+    return table.with_schema(kept).read(), states
+
+
+def learned_from(
+    frame: pl.DataFrame,
+    states: dict[str, tuple[Any, ...]],
+    structure: str,
+    score: str | None,
+    max_parents: int | None,
+    target: str | None,
+    options: dict[str, Any],
+) -> Any:
+    """The `LearnedNetwork`: structure by search, by a tree, or from a file.
+
+    Raises
+    ------
+    ParameterError : options that do not go together.
+    """
+    from credo.models.network.learning import learn_network, learn_parameters
+
+    method = METHODS.get(structure)
+    for name, value in (("--score", score), ("--max-parents", max_parents)):
+        if value is not None and method != "hill_climb":
+            raise ParameterError("", name, "left out unless --structure is hill-climb", value)
+    if (target is not None) != (method in ("tan", "naive_bayes")):
+        must = "left out unless --structure is tan or naive-bayes" if target is not None else "given: the class"
+        raise ParameterError("", "--target", must, target)
+    if target is not None and target not in frame.columns:
+        raise ParameterError("", "--target", f"a column ({', '.join(frame.columns[:12])})", target)
+    if score not in (None, "bic", "aic", "bdeu", "k2"):
+        raise ParameterError("", "--score", "bic, aic, bdeu or k2", score)
+    if options["prior"] not in ("bdeu", "k2", "none"):
+        raise ParameterError("", "--prior", "bdeu, k2 or none", options["prior"])
+    if method is None:
+        return _with_arrows(frame, states, structure, options, learn_parameters)
+    search: dict[str, Any] = {}
+    if method == "hill_climb":
+        search = {"score": score or "bic", "max_parents": max_parents, "random_state": options["random_state"]}
+    return learn_network(frame, method, class_node=target, states=states or None, search=search, **options)
+
+
+def _with_arrows(frame: pl.DataFrame, states: Any, path: str, options: dict[str, Any], learn: Any) -> Any:
+    import os
+
+    from credo.cli.network_parts import arrows_of
+
+    if not os.path.exists(path):
+        raise ParameterError("", "--structure", f"{', '.join(METHODS)}, or a file", path)
+    parents, known = arrows_of(path)
+    named = {*parents, *(name for family in parents.values() for name in family)}
+    if not known and (absent := [name for name in named if name not in frame.columns]):
+        raise DataError(
+            f"{path} has arrows of {sorted(absent)[0]!r}, which is no column.", columns=sorted(absent),
+            remedy=f"Columns are {', '.join(frame.columns[:12])}.",
+        )  # fmt: skip
+    if known:  # a network's file: its nodes and no others
+        frame = frame.select([name for name in frame.columns if name in known])
+    return learn(frame, parents, states={**states, **known} or None, **options)
+
+
+def told(found: Any, frame: pl.DataFrame, structure: str, name: str) -> tuple[dict[str, Any], list[str]]:
+    """(document, lines) on what was learned."""
+    from credo.cli.text import bullets
+    from credo.numerics.readable import count, number
+
+    d, chosen = found.definition, found.structure
+    open_ = _undirected(d)
+    document = {
+        "kind": "network", "data": name, "rows": frame.height, "nodes": list(d.nodes),
+        "edges": [{"parent": a, "child": b, "directed": (a, b) not in open_} for a, b in d.edges],
+        "parameters": d.n_parameters, "structure": structure, "log_likelihood": found.log_likelihood,
+        "score": None if chosen is None else {chosen.score_name: chosen.score}, "status": found.result.status,
+    }  # fmt: skip
+    arrows = [f"{a} {'—' if (a, b) in open_ else '→'} {b}" for a, b in d.edges]
+    lines = [
+        f"{name}: {count(frame.height, 'row')}; {count(len(d.nodes), 'node')}, {count(len(d.edges), 'arrow')}, "
+        f"{count(d.n_parameters, 'parameter')}.",
+        *bullets(arrows, most=_SHOWN),
+    ]
+    if open_:
+        lines.append("— could point either way: the data cannot tell.")
+    score = ""
+    if chosen is not None and chosen.score_name != "log_likelihood":
+        score = f", {chosen.score_name} {number(chosen.score, 7)}"
+    lines.append(f"Log-likelihood {number(found.log_likelihood, 7)} nats{score}.")
+    return document, lines
+
+
+def _undirected(d: Any) -> set[tuple[str, str]]:
+    """Arrows that structures of the same independences have the other way round."""
+    import numpy as np
+
+    from credo.models.network.learning import essential_graph
+
+    place = {node: i for i, node in enumerate(d.nodes)}
+    edges = np.zeros((len(place), len(place)), dtype=bool)
+    for a, b in d.edges:
+        edges[place[a], place[b]] = True
+    either = essential_graph(edges)
+    return {(a, b) for a, b in d.edges if either[place[b], place[a]]}
+
+
+def predicted_rows(network: Any, table: Any, target: str, keep: tuple[str, ...]) -> pl.DataFrame:
+    """Columns kept, `prediction`, and p(STATE) for each state; both empty for rows that cannot be.
+
+    Raises
+    ------
+    DataError : cells that are no states; no column that is a node.
+    """
+    import numpy as np
+    import polars as pl
+
+    from credo.cli.text import label_text
+
+    if unknown := [name for name in keep if name not in table.columns]:
+        raise ParameterError("", "--keep", f"a column of {table.name} ({', '.join(table.columns[:12])})", unknown[0])
+    used = [name for name in table.columns if name in network.states and name != target]
+    if not used:
+        raise DataError(
+            f"{table.name} has no column that is a node other than {target!r}.", columns=list(table.columns),
+            remedy=f"Columns are called as nodes are: {', '.join(network.nodes[:12])}.",
+        )  # fmt: skip
+    if absent := [node for node in network.nodes if node not in used and node != target]:
+        some = f"{', '.join(absent[:8])}{', …' if len(absent) > 8 else ''}"
+        warn(f"{table.name} has no column for {some}: taken as missing.", ModelWarning)
+    types = {c.name: "category" for c in table.schema.columns if c.type == "boolean"}  # kept as written
+    types |= {name: _type_of(network.states[name]) for name in used}
+    columns = list(dict.fromkeys([*keep, *used]))
+    frame = table.with_schema(table.schema.with_types(types).select(columns)).read()
+    p = network.predict_proba(frame.select(used), target)
+    own = network.states[target]
+    bad = np.isnan(p[:, 0])
+    best = np.argmax(np.where(bad[:, None], 0.0, p), axis=1)
+    states = own if len({type(state) for state in own}) == 1 else tuple(map(label_text, own))
+    predicted = [None if out else states[i] for i, out in zip(best.tolist(), bad.tolist(), strict=True)]
+    made: dict[str, Any] = {name: frame[name] for name in keep}
+    made["prediction"] = pl.Series("prediction", predicted)
+    made.update({f"p({label_text(state)})": pl.Series(p[:, k]).fill_nan(None) for k, state in enumerate(own)})
+    return pl.DataFrame(made)
+
+
+def _type_of(states: tuple[Any, ...]) -> str:
+    """The type of a column that holds such states."""
+    if all(isinstance(state, bool) for state in states):
+        return "boolean"
+    if all(isinstance(state, (int, float)) and not isinstance(state, bool) for state in states):
+        return "number"
+    return "category"

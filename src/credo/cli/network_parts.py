@@ -1,0 +1,184 @@
+"""What the commands on networks share: files in and out, findings as they are typed, beliefs as tables."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from credo.errors import ParameterError
+
+__all__ = [
+    "arrows_of", "belief_tables", "checked_network_output", "header", "listed", "open_network", "parsed", "state_of",
+    "write_network_file",
+]  # fmt: skip
+
+ENDINGS = (".bif", ".xmlbif", ".bifxml", ".xml", ".uai", ".net", ".credo")
+# Characters of the longest bar beside a probability.
+_BAR = 24
+
+States = Mapping[str, tuple[Any, ...]]
+
+
+def open_network(path: str) -> Any:
+    """The `BayesianNetwork` in a file of any format, a Credo file too.
+
+    Raises
+    ------
+    FileFormatError : the file holds something else.
+    """
+    from credo.errors import FileFormatError
+    from credo.models.network.network import BayesianNetwork
+    from credo.saving import is_credo_file, load
+
+    if not is_credo_file(path):
+        return BayesianNetwork.read(path)
+    found = load(path)
+    if not isinstance(found, BayesianNetwork):
+        raise FileFormatError(
+            f"{path} holds a {type(found).__name__}, not a network.", value=path, remedy=f"Try: credo show {path}"
+        )
+    return found
+
+
+def checked_network_output(path: Path, data: str) -> Path:
+    """A path that a network may be written to, or an error before the work."""
+    from credo.cli.rows import check_writable
+
+    if not path.name.lower().removesuffix(".gz").endswith(ENDINGS):
+        raise ParameterError("", "--output", f"a name that ends in {', '.join(ENDINGS)}", str(path))
+    check_writable(path, (data,))
+    return path
+
+
+def write_network_file(network: Any, path: Path, about: dict[str, Any]) -> None:
+    """In the format that the name says."""
+    from credo.saving import save
+
+    if path.suffix.lower() == ".credo":
+        save(network, path, about=about)
+    else:
+        network.write(path)
+
+
+def parsed(states: States, findings: Iterable[str] | None, option: str) -> dict[str, Any]:
+    """NODE=STATE as typed → {node: state}.
+
+    Names of nodes and states may hold =: of all ways to cut, the one is taken whose both parts are known.
+
+    Raises
+    ------
+    ParameterError : no =, an unknown node or state (with those like it), two states of one node.
+
+    >>> parsed({"x": ("a", "b"), "x=a": (0, 1)}, ["x=a=1"], "--evidence")
+    {'x=a': 1}
+    """
+    found: dict[str, Any] = {}
+    for text in findings or ():
+        node, state = _cut(states, text, option)
+        if node in found and found[node] != state:
+            raise ParameterError("", option, "given once a node", text, f"It also says {node}={found[node]}.")
+        found[node] = state
+    return found
+
+
+def _cut(states: States, text: str, option: str) -> tuple[str, Any]:
+    from credo.models.network.findings import known_node, known_state
+
+    cuts = [(text[:i], text[i + 1 :]) for i, letter in enumerate(text) if letter == "="]
+    if not cuts:
+        raise ParameterError("", option, "NODE=STATE", text)
+    known = [(node, state) for node, state in cuts if node in states]
+    for node, state in known:
+        place = state_of(states[node], state)
+        if place is not None:
+            return node, states[node][place]
+    node, state = known[0] if known else cuts[0]
+    try:
+        return node, known_state(states[known_node(states, node)], node, state)
+    except ParameterError as error:
+        raise ParameterError("", option, f"about {error.constraint}", error.value, error.remedy) from error
+
+
+def state_of(own: tuple[Any, ...], text: str) -> int | None:
+    """The number of the state that is so written: as its text, as files write it (true), or as a number."""
+    from credo.cli.text import label_text
+
+    for write in (str, label_text):
+        texts = [write(state) for state in own]
+        if text in texts:
+            return texts.index(text)
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    numbers = [i for i, state in enumerate(own) if isinstance(state, (int, float)) and state == value]
+    return numbers[0] if numbers else None
+
+
+def listed(findings: Mapping[str, Any], actions: Mapping[str, Any] | None = None) -> str:
+    """What a probability is conditioned on: " | smoke=yes, do(lung=no)", or nothing."""
+    from credo.cli.text import label_text
+
+    parts = [f"{node}={label_text(state)}" for node, state in findings.items()]
+    parts += [f"do({node}={label_text(state)})" for node, state in (actions or {}).items()]
+    return f" | {', '.join(parts)}" if parts else ""
+
+
+def belief_tables(beliefs: Mapping[str, Mapping[Any, float]], errors: Mapping[str, Any] | None = None) -> list[Any]:
+    """A table for each node: its states, their probabilities (± standard errors where estimated) and a bar."""
+    from credo.cli.text import grid, label_text
+
+    tables = []
+    for node, law in beliefs.items():
+        rows = []
+        for place, (state, p) in enumerate(law.items()):
+            told = _digits(p) if errors is None else f"{p:.4f} ± {errors[node][place]:.4f}"
+            rows.append([label_text(state), told, "█" * round(_BAR * p) + ("▏" if 0.0 < p * _BAR < 0.5 else "")])
+        table = grid([header(node), "probability", ""], rows)
+        table.columns[2].justify = "left"
+        tables.append(table)
+    return tables
+
+
+def header(name: str) -> str:
+    """A name at the head of a column, where [red] is part of the name and no style."""
+    from rich.markup import escape
+
+    return escape(" ".join(name.split()))
+
+
+def _digits(p: float) -> str:
+    """Six decimals, or four digits of what is smaller: a law may well say that something is rare."""
+    return f"{p:.6f}" if p >= 1e-3 or p == 0.0 else f"{p:.3e}"
+
+
+def arrows_of(path: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[Any, ...]]]:
+    """({node: parents}, {node: states}) from a file: a network's, or lines `parent,child` (then no states).
+
+    Raises
+    ------
+    ParameterError : a line that is no pair.
+    """
+    if path.lower().removesuffix(".gz").endswith(ENDINGS):
+        network = open_network(path)
+        return dict(network.definition_.parents), dict(network.states)
+    from credo.errors import MissingFileError
+
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise MissingFileError(f"There is no file {path!r}.", value=path) from error
+    parents: dict[str, tuple[str, ...]] = {}
+    for number, row in enumerate(csv.reader(text.splitlines()), 1):
+        cells = [cell.strip() for cell in row]
+        if not any(cells) or (number == 1 and [cell.lower() for cell in cells] in HEADERS):
+            continue
+        if len(cells) != 2 or not all(cells):
+            raise ParameterError("", "--structure", "a file with lines PARENT,CHILD", f"line {number}: {','.join(row)}")
+        parents[cells[1]] = (*parents.get(cells[1], ()), cells[0])
+    return parents, {}
+
+
+HEADERS = (["parent", "child"], ["from", "to"], ["source", "target"])

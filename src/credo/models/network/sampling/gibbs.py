@@ -1,0 +1,194 @@
+"""Gibbs sampling: a walk that draws one node after another given its Markov blanket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from credo.errors import ConvergenceWarning, ModelWarning, NumericalError, warn
+from credo.models.network.definition import NetworkDefinition
+from credo.models.network.sampling.arrays import Findings, NetworkArrays
+from credo.models.network.sampling.estimates import LEAST_ESS, MarginalEstimates, with_unseen
+from credo.models.network.sampling.forward import BLOCK, checked_count, draw
+
+__all__ = ["gibbs"]
+
+# Blocks of forward draws in search of first states that can be.
+TRIALS = 64
+# Above this chains disagree (the house's certificate).
+LARGEST_RHAT = 1.01
+
+
+def gibbs(
+    definition: NetworkDefinition,
+    evidence: Mapping[str, Any] | None,
+    rng: np.random.Generator,
+    *,
+    n_chains: int = 4,
+    n_draws: int = 5_000,
+    n_warmup: int = 1_000,
+) -> MarginalEstimates:
+    """Marginals given evidence from chains that draw one hidden node at a time.
+
+        P(x_v | all others) ∝ P(x_v | its parents) ∏ P(x_c | its parents) over children c
+
+    Parameters
+    ----------
+    definition : the network
+    evidence : {node: state}, or likelihoods of the states
+    n_chains, n_draws, n_warmup : chains, sweeps that are kept of each, and sweeps before; first states are forward
+        draws, taken in proportion to their weights
+
+    Returns
+    -------
+    MarginalEstimates : standard errors from the effective sizes, with room for what was not met; the worst `ess` and
+        split R̂ over all states. No estimate of P(evidence).
+
+    Raises
+    ------
+    NumericalError : no forward draw agrees with the evidence, so that there is no first state
+
+    Warns
+    -----
+    ModelWarning : tables with zeros. One node at a time, a walk may never get from some states to others (both nodes of
+        "equal" would have to move at once), and no diagnostic need show it.
+    ConvergenceWarning : R̂ > 1.01 or an effective size below 400.
+
+    Cost: O(sweeps × Σ states × children), compiled.
+    Reference: Pearl (1987), Evidential reasoning using stochastic simulation of causal models, Artif. Intell. 32.
+
+    Examples
+    --------
+    >>> wet = NetworkDefinition(
+    ...     {"rain": (0, 1), "wet": (0, 1)}, {"wet": ("rain",)}, {"rain": [0.8, 0.2], "wet": [[0.9, 0.1], [0.2, 0.8]]}
+    ... )
+    >>> found = gibbs(wet, {"wet": 1}, np.random.default_rng(0))
+    >>> bool(abs(found.marginals["rain"][1] - 2 / 3) < 4 * found.standard_errors["rain"][1])
+    True
+    """
+    arrays = NetworkArrays.of(definition)
+    seen = arrays.findings(evidence)
+    counts = [
+        checked_count("gibbs", name, value, least)
+        for name, value, least in (("n_chains", n_chains, 1), ("n_draws", n_draws, 4), ("n_warmup", n_warmup, 0))
+    ]
+    hidden = np.array([v for v in range(len(arrays.sizes)) if v not in seen.hard], dtype=np.int64)
+    _warn_of_zeros(arrays, seen)
+    first, *streams = rng.spawn(counts[0] + 1)
+    states = _first_states(arrays, seen, counts[0], first)
+    walks = np.stack([
+        _walk(arrays, seen, hidden, state, counts[1], counts[2], stream)
+        for state, stream in zip(states, streams, strict=True)
+    ])  # fmt: skip
+    return _estimates(arrays, seen, hidden, walks)
+
+
+def _warn_of_zeros(arrays: NetworkArrays, seen: Findings) -> None:
+    found = []
+    for family in arrays.families:
+        names = (*family.parents, family.node)
+        table = family.table.reshape([arrays.sizes[v] for v in names])
+        left = table[tuple(seen.hard.get(v, slice(None)) for v in names)]
+        if left.ndim and np.any(left == 0.0):
+            found.append(arrays.names[family.node])
+    if found:
+        warn(
+            f"Gibbs sampling: the tables of {', '.join(found[:8])}{', …' if len(found) > 8 else ''} hold zeros, across "
+            "which one node at a time may not move: estimates may be wrong without a sign. Likelihood weighting has no "
+            "such fault.",
+            ModelWarning,
+        )
+
+
+def _first_states(arrays: NetworkArrays, seen: Findings, n: int, rng: np.random.Generator) -> np.ndarray:
+    """(n, nodes), of forward draws by their weights."""
+    size = 256
+    for _ in range(TRIALS):
+        codes, log_weight = draw(arrays, seen, size, rng)
+        if (top := log_weight.max()) > -np.inf:
+            weight = np.exp(log_weight - top)
+            return np.ascontiguousarray(codes[:, rng.choice(size, n, p=weight / weight.sum())].T)
+        size = BLOCK
+    raise NumericalError(
+        f"gibbs: none of {TRIALS * BLOCK:,} forward draws agrees with the evidence, so that there is no first state.",
+        value=TRIALS * BLOCK, remedy="Its probability is 0 or very small: observe less, or ask exactly.",
+    )  # fmt: skip
+
+
+def _walk(
+    arrays: NetworkArrays, seen: Findings, hidden: np.ndarray, state: np.ndarray, n_draws: int, n_warmup: int,
+    rng: np.random.Generator,
+) -> np.ndarray:  # fmt: skip
+    """One chain: (draws, hidden) states."""
+    from credo.models.network.sampling.gibbs_kernel import sweep
+
+    layout = _layout(arrays, seen)
+    out = np.empty((n_draws + n_warmup, len(hidden)), dtype=np.int32)
+    rows = max(1, (1 << 20) // max(1, len(hidden)))  # random numbers at a time: 8 MiB
+    sizes, room = np.array(arrays.sizes, dtype=np.int64), np.empty(max(arrays.sizes))
+    for start in range(0, len(out), rows):
+        part = out[start : start + rows]
+        arguments: Any = (state, hidden, sizes, *layout, rng.random(part.shape), room, part)
+        sweep(*arguments)
+    return out[n_warmup:]
+
+
+def _layout(arrays: NetworkArrays, seen: Findings) -> tuple[np.ndarray, ...]:
+    """Tables, families and likelihoods as the kernel takes them."""
+    by_node = sorted(arrays.families, key=lambda family: family.node)
+    n = len(by_node)
+    tables = np.concatenate([family.table.ravel() for family in by_node])
+    offset = np.concatenate([[0], np.cumsum([family.table.size for family in by_node])[:-1]])
+    below: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+    for family in by_node:
+        for parent, stride in zip(family.parents, family.strides, strict=True):
+            below[parent].append((family.node, stride))
+    parent_at = np.concatenate([[0], np.cumsum([len(family.parents) for family in by_node])])
+    child_at = np.concatenate([[0], np.cumsum([len(each) for each in below])])
+    soft_at, soft, end = np.full(n, -1), [np.empty(0)], 0
+    for v, likelihood in seen.soft.items():
+        soft_at[v] = end
+        soft.append(likelihood)
+        end += len(likelihood)
+    whole = [
+        offset, parent_at, [p for f in by_node for p in f.parents], [s for f in by_node for s in f.strides], child_at,
+        [c for each in below for c, _ in each], [s for each in below for _, s in each],
+    ]  # fmt: skip
+    numbers = [np.array(each, dtype=np.int64) for each in whole]
+    return tables, *numbers, np.concatenate(soft), soft_at.astype(np.int64)
+
+
+def _estimates(arrays: NetworkArrays, seen: Findings, hidden: np.ndarray, walks: np.ndarray) -> MarginalEstimates:
+    from credo.diagnostics import ess, mcse, rhat
+
+    n = walks.shape[0] * walks.shape[1]
+    laws, errors, least, worst, blame = {}, {}, np.inf, 1.0, ""
+    place = {int(v): h for h, v in enumerate(hidden)}
+    for v, (node, r) in enumerate(zip(arrays.names, arrays.sizes, strict=True)):
+        if v not in place:
+            p, error = np.eye(r)[seen.hard[v]], np.zeros(r)
+        else:
+            x = (walks[:, :, place[v], None] == np.arange(r)).astype(np.float64)
+            p, varies = x.mean(axis=(0, 1)), np.ptp(x, axis=(0, 1)) > 0.0
+            size, disagreement = np.full(r, float(n)), np.ones(r)
+            error = np.zeros(r)
+            if varies.any():
+                size[varies], error[varies] = ess(x[..., varies], "mean"), mcse(x[..., varies])
+                disagreement[varies] = rhat(x[..., varies], "split")
+            error = with_unseen(error, float(size.min()))
+            if varies.any():
+                least = min(least, float(size[varies].min()))
+            if disagreement.max() > worst:
+                worst, blame = float(disagreement.max()), node
+        laws[node] = dict(zip(arrays.states[node], p.tolist(), strict=True))
+        errors[node] = error
+    least = min(least, float(n))
+    if worst > LARGEST_RHAT or least < LEAST_ESS:
+        warn(
+            f"Gibbs sampling: the chains have not settled (R̂ {worst:.3f}{f' at {blame}' if blame else ''}, effective "
+            f"size {least:.0f} of {n:,}). Draw more, or use likelihood weighting.",
+            ConvergenceWarning,
+        )
+    return MarginalEstimates(laws, errors, float("nan"), float("nan"), "gibbs", least, n, worst)
