@@ -49,6 +49,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.hidden_markov": ("GaussianHMM", "PoissonHMM", "CategoricalHMM"),
     "credo.models.density": ("KernelDensity", "Histogram"),
     "credo.models.network": ("BayesianNetwork", "NetworkDefinition", "NoisyOr", "NoisyMax", "Deterministic"),
+    "credo.models.network.gaussian": (
+        "LinearGaussian", "LinearGaussianNetwork", "ConditionalGaussianNetwork", "NormalMixture",
+    ),
     "credo.models.network.learning": (
         "learn_network", "learn_structure", "learn_parameters", "edge_strengths", "score_structure",
     ),
@@ -60,6 +63,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.tabular": ("TableModel", "TableTask"),
     "credo.selection": ("compare", "average", "Hypotheses"),
     "credo.inference": ("Target",),
+    "credo.decisions.networks": ("DecisionNetwork",),
     "credo.decisions": ("decide", "expected_loss", "value_of_information", "coverage_risk", "CostSensitive"),
 }  # fmt: skip
 

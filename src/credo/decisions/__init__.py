@@ -6,6 +6,7 @@
 `information`     what it is worth to know more before acting
 `rejection`       the coverage-risk curve
 `cost_sensitive`  the wrapper of any scikit-learn classifier
+`networks/`       decision networks: chance, decisions, utilities
 """
 
 from typing import TYPE_CHECKING, Any

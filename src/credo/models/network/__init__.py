@@ -1,12 +1,18 @@
 """Bayesian networks over finitely many states.
 
 `network`     `BayesianNetwork`: the questions, answered exactly by `credo.probability.factors`
+`findings`    evidence, and what is wrong with it
 `definition`  `NetworkDefinition`: states, parents and tables, checked; what every other file here speaks
 `tables`      a node's table from dicts, arrays, factors; its rows checked
 `nodes`       tables by rule: deterministic, noisy-OR, noisy-MAX
 `separation`  d-separation and its paths, Markov blankets
-`analysis`    sensitivity, value of information, conflict
+`analysis`, `derivatives`  sensitivity, value of information, conflict
+`credible`    answers under draws of the tables
+`batch/`      questions of many rows at once
 `files/`      BIF, XMLBIF, UAI and Hugin NET, read and written
+`learning/`   structures and tables from rows
+`sampling/`   draws, estimates with errors, cut-sets
+`drawing/`    pictures as SVG and HTML
 """
 
 from credo.models.network.definition import NetworkDefinition

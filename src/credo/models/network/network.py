@@ -9,10 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from credo.errors import ParameterError, ZeroProbabilityError
+from credo.errors import MemoryLimitError, ParameterError, UnavailableError, ZeroProbabilityError
 from credo.models.network import analysis, separation
+from credo.models.network.credible import CredibleAnswer, credible_answer
 from credo.models.network.definition import NetworkDefinition
 from credo.models.network.findings import OWNER, explained, known_node, known_state, split
+from credo.numerics.random import as_generator
 from credo.probability.factors import Factor, FactorGraph
 from credo.probability.factors.elimination import MEMORY_LIMIT
 from credo.saving import register
@@ -47,6 +49,7 @@ class BayesianNetwork:
     Attributes
     ----------
     definition_ : `NetworkDefinition`: states, parents and tables
+    posterior_, result_ : where learned from rows, the Dirichlets of the tables and how they were come by; else None
 
     Raises
     ------
@@ -76,6 +79,11 @@ class BayesianNetwork:
     {'rain': 'yes'}
     """
 
+    posterior_: Any
+    result_: Any
+    #: what `credo show` says of a file that holds one
+    applied_by = "credo network show {}"
+
     def __init__(
         self,
         edges: Iterable[tuple[str, str]],
@@ -88,6 +96,7 @@ class BayesianNetwork:
     ) -> None:
         self.definition_ = NetworkDefinition.from_edges(edges, tables, states, name=name, normalise=normalise)
         self.memory_limit = _checked_limit(memory_limit)
+        self.posterior_ = self.result_ = None
 
     @classmethod
     def of(cls, definition: NetworkDefinition, *, memory_limit: int = MEMORY_LIMIT) -> BayesianNetwork:
@@ -96,6 +105,7 @@ class BayesianNetwork:
             raise ParameterError(OWNER, "definition", "a NetworkDefinition", definition)
         made = cls.__new__(cls)
         made.definition_, made.memory_limit = definition, _checked_limit(memory_limit)
+        made.posterior_ = made.result_ = None
         return made
 
     @classmethod
@@ -106,6 +116,29 @@ class BayesianNetwork:
         from credo.models.network.files import read_network
 
         return cls.of(read_network(path, normalise=normalise), memory_limit=memory_limit)
+
+    @classmethod
+    def learn(cls, frame: Any, method: str = "hill_climb", **options: Any) -> BayesianNetwork:
+        """Structure and tables from a frame, every column of which is a node: as `learn_network`, which says more."""
+        from credo.models.network.learning import learn_network
+
+        return cls._learned(learn_network(frame, method, **options), MEMORY_LIMIT)
+
+    def fit(self, frame: Any, **options: Any) -> BayesianNetwork:
+        """A network with these arrows and states, its tables estimated from a frame's rows; cells may be missing.
+
+        Nodes without a column are hidden. As `learn_parameters`, which says more; `options` (prior, weights…) are its.
+        """
+        from credo.models.network.learning import learn_parameters
+
+        found = learn_parameters(frame, self.definition_.parents, states=dict(self.states), **options)
+        return type(self)._learned(found, self.memory_limit)
+
+    @classmethod
+    def _learned(cls, found: Any, memory_limit: int) -> BayesianNetwork:
+        made = cls.of(found.definition, memory_limit=memory_limit)
+        made.posterior_, made.result_ = found.posterior, found.result
+        return made
 
     def write(self, path: str | PathLike[str]) -> None:
         """To a file of the format that its ending says, whole or not at all."""
@@ -151,11 +184,8 @@ class BayesianNetwork:
     def factors(self) -> tuple[Factor, ...]:
         """The tables, in the order of the nodes."""
         d = self.definition_
-        families = [(*d.parents[node], node) for node in d.nodes]
-        return tuple(
-            Factor(family, d.tables[node], [d.states[name] for name in family])
-            for node, family in zip(d.nodes, families, strict=True)
-        )
+        families = ((*d.parents[node], node) for node in d.nodes)
+        return tuple(Factor.of(f, d.tables[f[-1]], tuple(d.states[name] for name in f)) for f in families)
 
     @functools.cached_property
     def graph(self) -> FactorGraph:
@@ -174,14 +204,50 @@ class BayesianNetwork:
             if joint or isinstance(target, str):
                 return self.graph.query(target, hard, likelihoods=soft)
             return self.graph.query(target, hard, likelihoods=soft, joint=False)
+        except MemoryLimitError as error:
+            from credo.models.network.sampling.asking import query_beyond_memory
+
+            return query_beyond_memory(self, target, evidence, joint, error)
         except (ParameterError, ZeroProbabilityError) as error:
             wanted = [target] if isinstance(target, str) or not isinstance(target, Iterable) else target
             raise explained(self.states, self.graph, error, hard, soft, wanted) from error
 
     def marginals(self, evidence: Mapping[str, Any] | None = None) -> dict[str, dict[Any, float]]:
         """{node: {state: probability}} for all nodes, those observed included."""
-        found = self._ask(self.graph.marginals, evidence)
+        try:
+            found = self._ask(self.graph.marginals, evidence)
+        except MemoryLimitError:
+            from credo.models.network.sampling.asking import marginals_beyond_memory
+
+            return marginals_beyond_memory(self, evidence)
         return {name: dict(zip(self.states[name], found[name].values.tolist(), strict=True)) for name in self.nodes}
+
+    def query_draws(
+        self, target: str, evidence: Mapping[str, Any] | None = None, draws: int = 400, *, random_state: Any = 0
+    ) -> CredibleAnswer:
+        """P(target | evidence) under draws of the tables from their posterior, of a network learned from rows.
+
+        ``answer.mean``, ``answer.sd`` and ``answer.interval(0.9)`` by state: how sure the rows leave one of the answer.
+
+        Raises
+        ------
+        UnavailableError : the tables were stated, or estimated without a prior.
+        Cost: one plan, and some 5 µs a table and draw.
+        """
+        if self.posterior_ is None:
+            raise UnavailableError(
+                "The tables of this network were stated, so that nothing is in doubt about them.",
+                remedy="Learn them: network.fit(frame), or BayesianNetwork.learn(frame).",
+            )
+        if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
+            raise ParameterError(f"{OWNER}.query_draws", "draws", "an integer ≥ 1", draws)
+        hard, soft = split(self.states, evidence)
+        if soft or self._node(target) in (hard or {}):
+            raise ParameterError(OWNER, "evidence", "states of nodes other than the target", evidence)
+        self.query(target, evidence)  # unknown nodes and states, and what cannot be, by name
+        numbers = {name: self.states[name].index(state) for name, state in (hard or {}).items()}
+        tables = self.posterior_.sample(as_generator(random_state), int(draws))
+        return credible_answer(self.definition_, tables, target, numbers, self.memory_limit)
 
     def log_probability(self, evidence: Mapping[str, Any]) -> float:
         """log P(evidence); −∞ where it cannot be."""
@@ -269,6 +335,39 @@ class BayesianNetwork:
 
         return impute(self, frame, error)
 
+    def sample(
+        self, n: int, evidence: Mapping[str, Any] | None = None, *, random_state: Any = None
+    ) -> dict[str, np.ndarray]:
+        """Independent draws {node: states (n,)}; given evidence from P(x | evidence), exactly."""
+        from credo.models.network.sampling.asking import sample
+
+        return sample(self, n, evidence, random_state)
+
+    def estimate_marginals(
+        self,
+        evidence: Mapping[str, Any] | None = None,
+        method: str = "auto",
+        *,
+        random_state: Any = None,
+        **options: Any,
+    ) -> Any:
+        """Marginals with standard errors (`MarginalEstimates`): "auto" (exact where memory allows, then by a cut-set,
+        then weighted draws), "likelihood_weighting" or "gibbs"; options as of these."""
+        from credo.models.network.sampling.asking import estimate_marginals
+
+        return estimate_marginals(self, evidence, method, random_state, **options)
+
+    def picture(self, evidence: Mapping[str, Any] | None = None, *, do: Mapping[str, Any] | None = None) -> Any:
+        """The arrows with marginals in the nodes: a `Picture`, ``.svg()``, ``.html()``, ``.write(path)``."""
+        from credo.models.network.drawing import picture
+
+        return picture(self, evidence, do)
+
+    def _repr_html_(self) -> str:
+        from credo.models.network.drawing import notebook_html
+
+        return notebook_html(self)
+
     # -- what hangs on what --------------------------------------------------------------------------------------
 
     def d_separated(self, a: Any, b: Any, given: Any = ()) -> bool:
@@ -344,12 +443,14 @@ class BayesianNetwork:
 
     def state(self) -> dict[str, Any]:
         """What a file keeps."""
-        return {"definition": self.definition_, "memory_limit": self.memory_limit}
+        return {"definition": self.definition_, "memory_limit": self.memory_limit, "posterior": self.posterior_}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], version: int) -> BayesianNetwork:
         """The inverse of `state`."""
-        return cls.of(state["definition"], memory_limit=state["memory_limit"])
+        made = cls.of(state["definition"], memory_limit=state["memory_limit"])
+        made.posterior_ = state["posterior"]
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_state, (self.state(), 1)
