@@ -58,3 +58,13 @@ def test_equal_and_zero_weights():
 def test_bad_weights_are_named(bad):
     with pytest.raises(DataError, match="psis"):
         psis(bad)
+
+
+def test_weights_of_few_values_are_bounded_once_the_largest_came_often():
+    """A discrete proposal: the tail's lower half is one value, so that nothing can be fitted, but the bound is seen."""
+    for often, k_hat in ((35, -np.inf), (10, -np.inf), (9, np.inf), (1, np.inf)):
+        result = psis(np.r_[np.zeros(400), np.full(often, 3.0)])
+        assert result.k_hat == k_hat
+        assert np.exp(result.log_weights).sum() == pytest.approx(1.0)
+    two = np.stack([np.r_[np.zeros(400), np.full(20, 3.0)], np.r_[np.zeros(419), 30.0]], axis=1)
+    assert psis(two).k_hat.tolist() == [-np.inf, np.inf]

@@ -10,7 +10,7 @@ import pytest
 from credo.distributions.support import POSITIVE
 from credo.errors import ConvergenceWarning, NumericalError, ParameterError
 from credo.inference.mcmc import NUTS, sample
-from credo.inference.pathfinder import pathfinder
+from credo.inference.pathfinder import _approximate, pathfinder
 from credo.inference.target import Target
 
 
@@ -48,3 +48,22 @@ def test_errors():
         pathfinder(flat, rng=0)
     with pytest.raises(ParameterError):
         pathfinder(flat, paths=0)
+
+
+@pytest.mark.parametrize("k", [1, 2, 30])
+def test_the_inverse_hessian_is_the_product_of_its_rank_one_factors(k):
+    """C ← (I − ρ s yᵀ) C (I − ρ y sᵀ) + ρ s sᵀ as matrices, against what is drawn from."""
+    rng = np.random.default_rng(k)
+    root = rng.normal(size=(k, k))
+    hessian = root @ root.T + np.eye(k)
+    target = Target(lambda x: -0.5 * x @ hessian @ x, {"x": (k,)}, gradient=lambda x: -hessian @ x)
+    steps = rng.normal(size=(6, k))
+    pairs = [(s, hessian @ s) for s in steps]
+    diagonal, z = rng.random(k) + 0.5, rng.normal(size=k)
+    expected = np.diag(diagonal)
+    for s, y in pairs:
+        left = np.eye(k) - np.outer(s, y) / (s @ y)
+        expected = left @ expected @ left.T + np.outer(s, s) / (s @ y)
+    found = _approximate(target, z, -hessian @ z, diagonal, pairs, rng)
+    np.testing.assert_allclose(found.factor @ found.factor.T, expected, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(found.centre, z - expected @ hessian @ z, rtol=1e-7, atol=1e-8)

@@ -84,3 +84,36 @@ def test_a_plug_in_says_so_and_arguments_are_checked():
         IntegratedPredictive([0.0], lambda rows: cr.Poisson(1.0), 1)
     with pytest.raises(ParameterError, match="between 0 and 1"):
         p.quantile(2.0)
+
+
+@pytest.mark.parametrize("points", [3, 600])
+@pytest.mark.parametrize("own_weights", [False, True])
+def test_laws_that_are_mixtures(points, own_weights):
+    """Zero-inflated and robust laws are `Mixture`s, whose parameters are other families: quantile, draws and rows."""
+    rng, rows = np.random.default_rng(0), 4
+    shares = rng.dirichlet([1.0, 2.0], size=(points, rows)) if own_weights else np.array([0.3, 0.7])
+    centre = rng.normal(size=(points, rows))
+
+    def law(some):
+        weights = shares[:, some] if own_weights else shares
+        return cr.Mixture(weights, (cr.Normal(np.zeros((points, 1)), 1.0), cr.Normal(centre[:, some], 0.5)))
+
+    p = IntegratedPredictive(rng.random(points), law, rows)
+    q = np.array([0.05, 0.5, 0.95])
+    y = p.quantile(q)
+    np.testing.assert_allclose(p.cdf(y), np.broadcast_to(q[:, None], y.shape), atol=1e-12)
+    np.testing.assert_allclose(p[[2, 0]].quantile(q), y[:, [2, 0]], rtol=1e-12)
+    draws = p.sample(4000, 0)
+    # the mean of 4,000 draws, 4 σ in each of 4 rows: false alarm 3e-4
+    assert np.all(np.abs(draws.mean(axis=0) - p.mean) < 4 * np.sqrt(p.variance / 4000))
+
+
+def test_counts_whose_laws_are_mixtures():
+    rates = np.array([[1.0, 4.0], [2.0, 8.0]])
+    p = IntegratedPredictive(
+        [0.5, 0.5], lambda some: cr.Mixture([0.4, 0.6], (cr.Poisson(0.1), cr.Poisson(rates[:, some]))), 2, "count"
+    )
+    median = p.quantile(0.5)
+    assert np.all(p.cdf(median) >= 0.5)
+    assert np.all(p.cdf(median - 1) < 0.5)
+    assert p.sample(10, 0).shape == (10, 2)

@@ -16,6 +16,8 @@ __all__ = ["PSIS", "psis", "K_RELIABLE"]
 K_RELIABLE = 0.7
 # The tail fit takes a fifth of the draws and needs five of them.
 MIN_DRAWS = 25
+# Draws that share the largest weight, from which on a larger one would have been drawn as well.
+TIES = 10
 # Columns smoothed at once: 40 grid points × 200 tail draws of each stay in the second-level cache.
 COLUMNS = 16
 
@@ -25,8 +27,8 @@ class PSIS:
     """Smoothed importance weights of S draws.
 
     log_weights : (S, ...) normalised, logsumexp over the first axis is 0
-    k_hat : (...) tail shape: < 0.7 reliable; −inf where all weights are equal, +inf
-        where a few hold everything
+    k_hat : (...) tail shape: < 0.7 reliable; −inf where weights are seen to be bounded (all of the tail are equal, or
+        they take few values, the largest of them ten times), +inf where a few hold everything
     ess : (...) effective sample size 1/Σ w², in (0, S]; an optimist when k_hat is high
     """
 
@@ -84,7 +86,10 @@ def _smooth(log_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     k_hat[equal] = -np.inf
     above = np.exp(tail - top)
     # Where a few draws hold all the weight, no tail is visible.
-    fitted = np.flatnonzero(~equal & (above[(size + 1) // 4] > above[0]))
+    visible = above[(size + 1) // 4] > above[0]
+    fitted = np.flatnonzero(~equal & visible)
+    # Or weights take few values: the largest, if it came often, is then their bound.
+    k_hat[~visible & (np.count_nonzero(tail > top - 1e-12, axis=0) >= TIES)] = -np.inf
     smoothed = log_weights - top
     if fitted.size:
         excess = above[1:, fitted] - above[0, fitted]

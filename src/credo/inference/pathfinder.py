@@ -136,9 +136,11 @@ def _approximate(
     """The Normal of the BFGS inverse Hessian at z, centred one Newton step on, with its ELBO."""
     covariance = np.diag(diagonal)
     for s, y in pairs:
+        # (I − ρ s yᵀ) C (I − ρ y sᵀ) + ρ s sᵀ written out: k² operations, and symmetric to the last bit
         rho = 1.0 / (s @ y)
-        left = np.eye(z.size) - rho * np.outer(s, y)
-        covariance = left @ covariance @ left.T + rho * np.outer(s, s)
+        cy = covariance @ y
+        crossed = rho * np.outer(s, cy)
+        covariance = covariance - (crossed + crossed.T) + rho * (rho * (y @ cy) + 1.0) * np.outer(s, s)
     try:
         factor = np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError:

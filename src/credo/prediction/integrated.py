@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp, ndtri
 
+from credo.distributions.mixture import Mixture
 from credo.errors import ParameterError
 from credo.numerics.inversion import invert_cdf
 from credo.prediction.predictive import Predictive
@@ -313,4 +314,8 @@ def _taken(family: Any, points: Any, rows: np.ndarray) -> Any:
             value = value[points]
         return value[:, rows] if value.shape[1] > 1 else value
 
+    if isinstance(family, Mixture):  # the batch of its components' weights is before their last axis
+        weights = np.moveaxis(np.asarray(family.weights), -1, 0)
+        parts = tuple(_taken(part, points, rows) for part in family.components)
+        return Mixture(np.stack([take(w) for w in weights], axis=-1), parts)
     return dataclasses.replace(family, **{k: take(v) for k, v in family.parameters.items() if v is not None})

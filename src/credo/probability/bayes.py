@@ -9,7 +9,7 @@ import numpy as np
 
 from credo.errors import ParameterError, ZeroProbabilityError
 from credo.probability.events import Event
-from credo.probability.masses import is_exact
+from credo.probability.masses import exactly, is_exact
 
 __all__ = ["bayes_rule"]
 
@@ -57,7 +57,15 @@ def bayes_rule(
         if any(value is not None for value in (likelihood, prior, evidence, otherwise)):
             raise ParameterError("bayes_rule", "likelihood, prior, evidence", "None beside events", likelihood)
         return hypothesis.given(datum)
+    given = {"likelihood": likelihood, "prior": prior, "evidence": evidence, "otherwise": otherwise}
+    arrays = {name: np.shape(value) for name, value in given.items() if value is not None and np.ndim(value)}
+    try:
+        np.broadcast_shapes(*arrays.values())
+    except ValueError:
+        raise ParameterError("bayes_rule", ", ".join(arrays), "of one shape", list(arrays.values())) from None
     likelihood, prior = _probability("likelihood", likelihood), _probability("prior", prior)
+    if arrays or not (is_exact(likelihood) and is_exact(prior)):  # arrays of Fractions are not arithmetic's friends
+        likelihood, prior = (float(p) if isinstance(p, Fraction) else p for p in (likelihood, prior))
     joint = likelihood * prior
     if (evidence is None) == (otherwise is None):
         raise ParameterError("bayes_rule", "evidence, otherwise", "one of the two", (evidence, otherwise))
@@ -70,13 +78,15 @@ def bayes_rule(
         raise ZeroProbabilityError("P(A | B) is undefined: P(B) is 0.", value=evidence)
     if all(is_exact(value) for value in (joint, evidence)):
         return joint / evidence
-    posterior = np.minimum(np.divide(joint, evidence, dtype=np.float64), 1.0)
+    posterior = np.minimum(np.asarray(joint, dtype=np.float64) / np.asarray(evidence, dtype=np.float64), 1.0)
     return float(posterior) if posterior.ndim == 0 else posterior
 
 
 def _probability(name: str, value: Any) -> Any:
+    if value is None:
+        raise ParameterError("bayes_rule", name, "given: a number in [0, 1]", value)
     if is_exact(value):
-        value = Fraction(value)
+        value = exactly(value)
         inside = 0 <= value <= 1
     else:
         try:

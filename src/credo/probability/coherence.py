@@ -79,6 +79,10 @@ def coherence(space: SampleSpace, quotes: Mapping[Any, Any] | list[tuple[Any, An
     >>> low, high
     (0.25, 0.25)
     """
+    if not isinstance(space, SampleSpace):
+        raise ParameterError("coherence", "space", "a SampleSpace", space)
+    if not isinstance(quotes, (Mapping, list, tuple)):
+        raise ParameterError("coherence", "quotes", "pairs (event, price), or a mapping of names to them", quotes)
     named = dict(quotes) if isinstance(quotes, Mapping) else dict(enumerate(quotes))
     buying, selling = np.empty((len(named), len(space))), np.empty((len(named), len(space)))
     for row, (name, quote) in enumerate(named.items()):
@@ -114,7 +118,10 @@ def _quote(space: SampleSpace, name: Any, quote: Any) -> tuple[np.ndarray, np.nd
         raise ParameterError("coherence", f"quotes[{name!r}]", "a pair (event, price)", quote) from None
     conditional = isinstance(event, tuple) and len(event) == 2 and all(map(_is_event, event))
     event, given = event if conditional else (event, space.certain)
-    bid, ask = (float(p) for p in (price if np.ndim(price) else (price, price)))
+    try:
+        bid, ask = (float(p) for p in (price if np.ndim(price) else (price, price)))
+    except (TypeError, ValueError):
+        bid, ask = float("nan"), float("nan")
     if not 0.0 <= bid <= ask <= 1.0:
         raise ParameterError("coherence", f"quotes[{name!r}]", "a price in [0, 1], or (bid, ask) with bid ≤ ask", price)
     return space.mask(event).astype(np.float64), space.mask(given).astype(np.float64), bid, ask

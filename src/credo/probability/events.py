@@ -94,7 +94,7 @@ class Event:
         return itertools.compress(self.space.outcomes, self.mask.tolist())
 
     def __contains__(self, outcome: Hashable) -> bool:
-        position = self.space._index.get(outcome)
+        position = self.space._index.get(outcome) if isinstance(outcome, Hashable) else None
         return position is not None and bool(self.mask[position])
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from credo.errors import ParameterError
 
-__all__ = ["Masses", "is_exact"]
+__all__ = ["Masses", "exactly", "is_exact"]
 
 # Sums below 2⁶² leave room for one more addition in int64; beyond, Python's integers take over.
 INT64 = 1 << 62
@@ -29,6 +29,15 @@ ROUNDING = 1e-9
 def is_exact(value: Any) -> bool:
     """Whether arithmetic with it loses nothing: an integer or a `Fraction`, not a bool."""
     return isinstance(value, numbers.Rational) and not isinstance(value, bool)
+
+
+def exactly(value: Any) -> Fraction:
+    """The `Fraction` in Python's own integers: of a NumPy integer `Fraction` would keep its width, and overflow.
+
+    >>> exactly(np.int8(100)) + exactly(np.int8(100))
+    Fraction(200, 1)
+    """
+    return Fraction(int(value.numerator), int(value.denominator))
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +63,7 @@ class Masses:
             if not (isinstance(value, numbers.Real) and math.isfinite(value) and float(value) >= 0.0):
                 raise ParameterError(owner, f"probabilities[{name!r}]", "a number ≥ 0", value)
         if all(is_exact(value) for value in values):
-            fractions = [Fraction(value) for value in values]
+            fractions = [exactly(value) for value in values]
             total: Any = sum(fractions)
             if total != 1:
                 raise _unnormalised(owner, total)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import numbers
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -15,7 +16,7 @@ from credo.errors import ParameterError, UnavailableError, ZeroProbabilityError
 from credo.numerics.random import as_generator
 from credo.probability.algebra import Algebra
 from credo.probability.events import Event
-from credo.probability.masses import Masses, is_exact
+from credo.probability.masses import Masses, exactly, is_exact
 
 __all__ = ["SampleSpace"]
 
@@ -62,14 +63,17 @@ class SampleSpace:
             if probabilities is not None or weights is not None:
                 raise ParameterError("SampleSpace", "probabilities", "None beside a mapping", probabilities)
             outcomes, probabilities = tuple(outcomes), list(outcomes.values())
+        if not isinstance(outcomes, Iterable):
+            raise ParameterError("SampleSpace", "outcomes", "a collection of outcomes", outcomes)
         listed = tuple(outcomes)
         if probabilities is not None and weights is not None:
             raise ParameterError("SampleSpace", "weights", "None beside probabilities", weights)
         stated = probabilities if probabilities is not None else weights
-        if stated is not None and len(stated) != len(listed):
-            raise ParameterError("SampleSpace", "probabilities", f"one for each of {len(listed)} outcomes", stated)
+        name = "probabilities" if weights is None else "weights"
+        if stated is not None and (not np.iterable(stated) or len(stated) != len(listed)):
+            raise ParameterError("SampleSpace", name, f"one for each of {len(listed)} outcomes", stated)
         if weights is not None:
-            probabilities = _shares(weights)
+            probabilities = _shares(listed, weights)
         if probabilities is None:
             masses = Masses.equal(max(len(listed), 1))
         else:
@@ -134,14 +138,18 @@ class SampleSpace:
                 raise ParameterError("SampleSpace", "event", "an event of this space", event)
             return event.mask
         if callable(event):
-            return np.fromiter((bool(event(o)) for o in self.outcomes), dtype=bool, count=len(self))
+            answers: list[Any] = [event(o) for o in self.outcomes]
+            for outcome, answer in zip(self.outcomes, answers, strict=True):
+                if np.ndim(answer):
+                    raise ParameterError("SampleSpace", "event", f"a predicate; of {outcome!r} it is not one", answer)
+            return np.fromiter(map(bool, answers), dtype=bool, count=len(self))
         if isinstance(event, (str, bytes)) or not isinstance(event, Iterable):
             raise ParameterError(
                 "SampleSpace", "event", "an Event, a predicate or a collection of outcomes", event, "Use {outcome}."
             )
         mask = np.zeros(len(self), dtype=bool)
         for outcome in event:
-            if outcome not in self._index:
+            if not isinstance(outcome, Hashable) or outcome not in self._index:
                 raise ParameterError("SampleSpace", "event", "made of outcomes of the space", outcome)
             mask[self._index[outcome]] = True
         return mask
@@ -230,27 +238,41 @@ class SampleSpace:
         """The distribution of a function of the outcome: P(X = x) = P{ω: X(ω) = x}."""
         members: dict[Hashable, list[int]] = {}
         for i, outcome in enumerate(self.outcomes):
-            members.setdefault(variable(outcome), []).append(i)
+            value = variable(outcome)
+            if not isinstance(value, Hashable):
+                raise ParameterError("SampleSpace.law", "variable", f"of hashable values, as at {outcome!r}", value)
+            members.setdefault(value, []).append(i)
         sums = np.array([self._masses.numerators[rows].sum() for rows in members.values()])
         kind = self._masses.numerators.dtype
         return SampleSpace._of(members, Masses(sums.astype(kind), self._masses.denominator))
 
     def expectation(self, variable: Callable[[Any], Any] | None = None) -> Any:
         """Σ X(ω) P(ω); of the outcomes themselves by default. A `Fraction` if all is exact."""
-        values = list(self.outcomes) if variable is None else [variable(o) for o in self.outcomes]
+        values: list[Any] = list(self.outcomes) if variable is None else [variable(o) for o in self.outcomes]
         if self.is_exact and all(is_exact(v) for v in values):
-            return sum((self._masses.at(i) * v for i, v in enumerate(values)), Fraction(0))
-        array = np.asarray(values, dtype=np.float64)
+            return sum((self._masses.at(i) * exactly(v) for i, v in enumerate(values)), Fraction(0))
+        try:
+            array = np.array([float(value) for value in values])
+        except (TypeError, ValueError):
+            bad = next((value for value in values if not isinstance(value, numbers.Real)), values)
+            raise ParameterError("SampleSpace.expectation", "variable", "of real values", bad) from None
         used = self._masses.floats()
         return float(np.sum(used[used > 0] * array[used > 0]))
 
     def variance(self, variable: Callable[[Any], Any] | None = None) -> Any:
         """E (X − E X)²."""
-        mean = self.expectation(variable)
-        return self.expectation(lambda o: ((o if variable is None else variable(o)) - mean) ** 2)
+        mean: Any = self.expectation(variable)
+
+        def square(outcome: Any) -> Any:
+            value = outcome if variable is None else variable(outcome)
+            return ((exactly(value) if is_exact(value) else value) - mean) ** 2
+
+        return self.expectation(square)
 
     def sample(self, size: int, rng: Any = None) -> list[Hashable]:
         """Outcomes of independent trials."""
+        if isinstance(size, bool) or not isinstance(size, numbers.Integral) or size < 0:
+            raise ParameterError("SampleSpace.sample", "size", "an integer ≥ 0", size)
         rows = as_generator(rng).choice(len(self), size=size, p=self._masses.floats())
         return [self.outcomes[i] for i in rows]
 
@@ -271,8 +293,9 @@ class SampleSpace:
 
     def __pow__(self, n: int) -> SampleSpace:
         """n independent repetitions: outcomes are n-tuples."""
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 1:
             raise ParameterError("SampleSpace", "n", "an integer ≥ 1", n)
+        n = int(n)
         _within_reach(len(self) ** n if n < 64 or len(self) == 1 else math.inf)
         masses = self._masses
         for _ in range(n - 1):
@@ -292,17 +315,29 @@ class SampleSpace:
             (part, self._masses.at(i), following(o))
             for i, (o, part) in enumerate(zip(self.outcomes, self._parts(), strict=True))
         ]
+        for part, _, space in branches:
+            if not isinstance(space, SampleSpace):
+                raise ParameterError("SampleSpace.then", "following", f"a SampleSpace after {part!r}", space)
         _within_reach(sum(len(space) for _, _, space in branches))
         outcomes = [part + more for part, _, space in branches for more in space._parts()]
         values = [p * q for _, p, space in branches for q in space.probabilities.values()]
         return SampleSpace._of(outcomes, Masses.of("SampleSpace", outcomes, values), trials=True)
 
 
-def _shares(weights: Sequence[Any]) -> list[Any]:
-    total: Any = sum(weights)
-    if not (total > 0 and math.isfinite(total)):
-        raise ParameterError("SampleSpace", "weights", "of a finite sum > 0", total)
-    return [Fraction(w) / Fraction(total) if is_exact(w) and is_exact(total) else w / total for w in weights]
+def _shares(names: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+    for name, weight in zip(names, weights, strict=True):
+        if not (isinstance(weight, numbers.Real) and float(weight) >= 0.0 and math.isfinite(weight)):
+            raise ParameterError("SampleSpace", f"weights[{name!r}]", "a finite number ≥ 0", weight)
+    # Python's own integers and floats: those of NumPy overflow, or are of single precision.
+    exact = all(is_exact(weight) for weight in weights)
+    own = [exactly(weight) if exact else float(weight) for weight in weights]
+    top: Any = max(own)
+    if not top > 0:
+        raise ParameterError("SampleSpace", "weights", "of a sum > 0", weights)
+    if not exact:
+        own = [weight / top for weight in own]
+    total: Any = sum(own) if exact else math.fsum(own)
+    return [weight / total for weight in own]
 
 
 def _within_reach(n: float) -> None:

@@ -330,3 +330,50 @@ def test_an_interrupt_keeps_what_was_reached():
     fit = mean_field(factors, expected, start, callback=stop)
     assert fit.result.status == "interrupted"
     assert fit.result.n_iter == 4
+
+
+# -- awkward input --------------------------------------------------------------------------------------------------
+
+
+def one(natural=(1.0, -0.5)):
+    return [VariationalFactor("a", ef.Normal(), lambda m: natural)]
+
+
+def log_joint(m):
+    return float(m["a"][0] - 0.5 * m["a"][1])
+
+
+@pytest.mark.parametrize("natural", [(2.0, -0.5), (1.0, -0.7), (1.1, -0.5), (0.0, -0.5)])
+@pytest.mark.parametrize("start", [None, {"a": (0.0, -1.0)}])
+def test_a_wrong_update_is_found_though_the_start_is_its_own(natural, start):
+    """A factor whose start is set by its update does not move in the first sweep: its slope is looked at elsewhere."""
+    with pytest.raises(NumericalError, match=r"disagree|fell"):
+        mean_field(one(natural), log_joint, start)
+    assert mean_field(one(), log_joint, start).elbo == pytest.approx(0.5 * (1 + np.log(2 * np.pi)), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: mean_field([1], log_joint),
+        lambda: mean_field(one(), log_joint, {"a": "x"}),
+        lambda: mean_field(one(), log_joint, {"a": (1.0,)}),
+        lambda: mean_field(one(None), log_joint),
+        lambda: mean_field(one(), lambda m: np.ones(3)),
+        lambda: mean_field(one(), log_joint, tol="a"),
+    ],
+)
+def test_misuse_is_a_parameter_error(call):
+    with pytest.raises(ParameterError):
+        call()
+
+
+def test_a_key_error_of_the_updates_own_is_not_taken_for_a_missing_start():
+    with pytest.raises(KeyError, match="oops"):
+        mean_field([VariationalFactor("a", ef.Normal(), lambda m: ({}["oops"], -0.5))], log_joint)
+
+
+@pytest.mark.parametrize("rows", ["a", ["a", "b"], None, [[1.0, 2.0]], [np.nan]])
+def test_rows_that_are_no_numbers_are_named(rows):
+    with pytest.raises(DataError):
+        NormalMeanPrecision(NormalInverseGamma(0.0, 10.0, 1.0, 1.0)).fit(rows)

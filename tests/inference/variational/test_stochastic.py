@@ -328,3 +328,21 @@ def test_improper_targets_are_named(family):
     one_sided = Target(lambda x: -np.exp(-x[0]), {"a": ()}, gradient=lambda x: np.exp(-x))
     with pytest.raises(NotIdentifiedError, match="as a spreads"):
         stochastic_vi(one_sided, family, rng=0)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"draws": "a"}, {"draws": 1000.5}, {"tol": "a"}, {"n_starts": "a"}, {"max_iter": 10.0}, {"first_draws": True}],
+)
+def test_arguments_of_the_wrong_kind_are_named(arguments):
+    target = Target(lambda x: -0.5 * x @ x, {"w": (2,)}, gradient=lambda x: -x)
+    with pytest.raises(ParameterError, match=next(iter(arguments))):
+        stochastic_vi(target, rng=0, **arguments)
+    with pytest.raises(ParameterError, match="a Target with a gradient"):
+        stochastic_vi(lambda x: -0.5 * x @ x)
+
+
+def test_a_proper_density_on_another_scale_is_told_to_rescale():
+    wide = Target(lambda x: -0.5 * (x @ x) / 1e16, {"w": ()}, gradient=lambda x: -x / 1e16)
+    with pytest.raises(NotIdentifiedError, match="units in which its sd is nearer to 1"):
+        stochastic_vi(wide, rng=0)

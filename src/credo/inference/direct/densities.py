@@ -21,6 +21,7 @@ __all__ = [
     "as_proposal",
     "check_size",
     "interval",
+    "checked_start",
     "default_start",
 ]
 
@@ -184,6 +185,19 @@ def interval(owner: str, support: Any, density: Any = None) -> tuple[float, floa
     if not low < high:
         raise ParameterError(owner, "support", "an interval with low < high", support)
     return low, high
+
+
+def checked_start(owner: str, start: Any, low: float, high: float) -> float | None:
+    """A finite number inside (low, high) or at a finite end; None stays."""
+    if start is None:
+        return None
+    try:
+        at = float(start)
+    except (TypeError, ValueError):
+        at = math.nan
+    if not (math.isfinite(at) and low <= at <= high):
+        raise ParameterError(owner, "start", f"a number from {low:g} to {high:g}, the support", start)
+    return at
 
 
 def default_start(low: float, high: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.distributions.support import Support
 from credo.errors import ConvergenceWarning, DataError, NumericalError, ParameterError, warn
-from credo.inference.direct.densities import as_line_density, check_size, interval
+from credo.inference.direct.densities import as_line_density, check_size, checked_start, interval
 from credo.inference.direct.piecewise import invert_density
 from credo.inference.direct.records import DirectDraws
 from credo.inference.result import Result
@@ -58,7 +58,8 @@ def inversion(
     Raises
     ------
     ParameterError : not exactly one function; an empty support. DataError : F or F⁻¹ out of range, NaN or falling.
-    NumericalError : a density that is NaN, infinite, zero everywhere or improper.
+    NumericalError : a density that is NaN, infinite, zero everywhere or improper, or whose mass lies on a scale beyond
+        floating point's reach from `start`.
 
     Warns
     -----
@@ -80,8 +81,13 @@ def inversion(
     if len(given) != 1:
         raise ParameterError("inversion", "function", "exactly one of quantile, cdf and log_density", given)
     size = check_size("inversion", size)
+    for name, f in (("quantile", quantile), ("cdf", cdf)):
+        if f is not None and not callable(f):
+            raise ParameterError("inversion", name, "a function of an array (n,)", f)
     density = None if log_density is None else as_line_density("inversion", log_density)
     low, high = interval("inversion", support, log_density)
+    start = checked_start("inversion", start, low, high)
+    cuts = _checked_breaks(breaks)
     began = time.perf_counter()
     # Both 0 and 1 are avoided: their images are the ends of the support, perhaps infinite.
     u = np.maximum(as_generator(rng).random(size), 2.0**-54)
@@ -92,7 +98,14 @@ def inversion(
     elif cdf is not None:
         x, u_error = _from_cdf(cdf, u, low, high)
     elif density is not None:
-        inverse = invert_density(density, low, high, start, np.asarray(breaks, dtype=np.float64))
+        inverse = invert_density(density, low, high, start, cuts)
+        if not inverse.u_error < 1.0:
+            raise NumericalError(
+                f"inversion: the mass of the density cannot be resolved (the error in u may be {inverse.u_error:.1e}).",
+                value=inverse.u_error,
+                remedy="It has a pole that is not integrable, or too steep for floats: name poles in breaks=, or give "
+                "the cdf or the quantile function.",
+            )
         x, u_error = inverse.quantile(u), inverse.u_error
         log_evidence, evidence_error = inverse.log_normaliser, u_error
     if u_error > U_ERROR:
@@ -109,8 +122,21 @@ def inversion(
                        log_evidence_error=evidence_error)  # fmt: skip
 
 
+def _checked_breaks(breaks: Any) -> np.ndarray:
+    try:
+        cuts = np.asarray(breaks, dtype=np.float64)
+    except (TypeError, ValueError):
+        cuts = np.array([np.nan])
+    if cuts.ndim != 1 or not np.all(np.isfinite(cuts)):
+        raise ParameterError("inversion", "breaks", "finite numbers (n,)", breaks)
+    return cuts
+
+
 def _checked(x: Any, size: int, name: str) -> np.ndarray:
-    x = np.asarray(x, dtype=np.float64)
+    try:
+        x = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError("inversion", name, f"a function that returns {size} numbers for {size}", x) from None
     if x.shape != (size,):
         raise ParameterError("inversion", name, f"vectorised: ({size},) for {size} numbers", x)
     if not np.all(np.isfinite(x)):
@@ -130,6 +156,28 @@ def _from_cdf(cdf: Callable, u: np.ndarray, low: float, high: float) -> tuple[np
         return found
 
     a, b = _bracket(values, u, low, high)
+    at_low = float(values(a[:1])[0])
+    if at_low > 0.0 and np.any(u <= at_low):  # an atom at the low end, such as the zeros of a zero-inflated law
+        atom = u <= at_low
+        x, missed = a.copy(), 0.0
+        if not atom.all():
+            x[~atom], missed = _between(values, u[~atom], a[~atom], b[~atom])
+    else:
+        x, missed = _between(values, u, a, b)
+    order = np.argsort(u, kind="stable")
+    falls = np.flatnonzero(np.diff(x[order]) < -64.0 * np.spacing(np.abs(x[order][1:])))
+    if falls.size:
+        first, then = order[falls[0]], order[falls[0] + 1]
+        raise DataError(
+            f"inversion: the cdf is not monotone: it is {u[first]:.6g} at {x[first]:.6g} and {u[then]:.6g} at "
+            f"{x[then]:.6g}.",
+            value=(x[first], x[then]),
+        )
+    return x, missed
+
+
+def _between(values: Callable, u: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, float]:
+    """The same between finite ends (n,) that bracket every quantile."""
     try:
         x = invert_cdf(values, u, a, b)
     except NumericalError:  # a jump at 0, whose neighbours are more halvings away than any other number's

@@ -89,6 +89,8 @@ def _climb(log_density: Callable, x: float, low: float, high: float, reach: floa
         trial = np.concatenate(
             [trial, *(e + (x - e) * 2.0 ** np.arange(-4.0, 0.0) for e in (low, high) if np.isfinite(e))]
         )
+        if not trial.size:
+            break
         values = log_density(trial)
         best = int(np.argmax(values))
         gain = float(values[best]) - value

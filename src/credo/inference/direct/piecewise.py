@@ -166,6 +166,12 @@ def invert_density(
     pieces = pieces.ordered()
     mass = np.maximum(pieces.series @ INTEGRATE.T @ np.ones(DEGREE + 2), 0.0)
     below = np.concatenate([[0.0], np.cumsum(mass)])
+    if not below[-1] > 0.0:
+        raise NumericalError(
+            f"inversion: the density is positive at {landscape.modes[0]:.6g}, and no mass was found around it.",
+            value=float(landscape.modes[0]),
+            remedy="It is far narrower than 1: rescale it.",
+        )
     rounding = 4.0 * np.finfo(float).eps * np.sqrt(mass.size)
     u_error = float((pieces.error.sum() + _unresolvable(pieces) + beyond) / below[-1] + rounding)
     edges = np.append(pieces.left, pieces.right[-1])

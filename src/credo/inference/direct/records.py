@@ -58,12 +58,14 @@ class ImportanceSample(ImportanceDraws):
     log_weights : (draws,) log p̃ − log q before smoothing.
     log_evidence, log_evidence_error : estimate of log ∫ p̃, where q is normalised, and its standard error.
     islands : number of independent groups, contiguous and of equal size; None is one a draw.
+    roots : (draws,) the first ancestor of each, where draws descend from others; empty where none do.
     trace : name → what happened at each temperature, where there are several.
     """
 
     log_weights: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
     log_evidence_error: float = float("nan")
     islands: int | None = None
+    roots: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
     trace: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def state(self) -> dict[str, Any]:
@@ -72,7 +74,8 @@ class ImportanceSample(ImportanceDraws):
     def expect(self, function: Callable[[Any], Any]) -> Estimate:
         """E[f] = Σ w f with its standard error by the delta method; f as for `DirectDraws.expect`.
 
-        se² = g/(g − 1) Σ_G (Σ_{i∈G} w_i (f_i − E[f]))² over g independent groups G: each draw, or each island.
+        se² = g/(g − 1) Σ_G (Σ_{i∈G} w_i (f_i − E[f]))² over g independent groups G: each draw, or each island. Draws
+        that descend from others also make groups of common descent; the larger error is then taken.
         """
         values = _values(function, dict(self.values), self.weights.size)
         mean = np.tensordot(self.weights, values, 1)
@@ -87,8 +90,13 @@ class ImportanceSample(ImportanceDraws):
     def _error(self, centred: np.ndarray) -> np.ndarray:
         shares = self.weights.reshape(-1, *(1,) * (centred.ndim - 1)) * centred
         groups = self.islands or len(shares)
-        shares = shares.reshape(groups, -1, *shares.shape[1:]).sum(axis=1)
-        return np.sqrt(groups / max(groups - 1, 1) * np.square(shares).sum(axis=0))
+        islands = shares.reshape(groups, -1, *shares.shape[1:]).sum(axis=1)
+        square = groups / max(groups - 1, 1) * np.square(islands).sum(axis=0)
+        if self.roots.size:
+            families = np.zeros_like(shares)
+            np.add.at(families, self.roots, shares)
+            square = np.maximum(square, np.square(families).sum(axis=0))
+        return np.sqrt(square)
 
 
 def _values(function: Callable[[Any], Any], draws: dict[str, np.ndarray], n: int) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 
 from credo.errors import NumericalError, ParameterError
 from credo.inference.direct.densities import Density, as_density, as_proposal, check_size
+from credo.inference.direct.reach import check_reach
 from credo.inference.direct.records import DirectDraws
 from credo.inference.result import Result
 from credo.numerics.random import as_generator
@@ -46,7 +47,8 @@ def rejection(
 
     Raises
     ------
-    ParameterError : the bound is violated; the message shows the point and both sides.
+    ParameterError : the bound is violated (the message shows the point and both sides), or the proposal has density 0
+        where the target has mass, as far as points beyond its draws show.
     NumericalError : log p̃ is NaN or +inf somewhere; or too few are accepted.
 
     Cost: size · M/Z evaluations: e^(c·dim) for a target and a proposal that are products.
@@ -75,7 +77,10 @@ def rejection(
         rate = max(accepted, 1) / tried if tried else 1.0
         n = min(int(np.clip(1.1 * (size - accepted) / rate, *BLOCK)), limit - tried)
         x, log_q = q.draw(n, rng)
-        log_ratio = density(x) - log_q
+        log_p = density(x)
+        if not tried and np.any(log_p > -np.inf):
+            check_reach(density, q, x, log_p)
+        log_ratio = log_p - log_q
         _check_bound(density, x, log_ratio, log_q, log_bound)
         taken = np.flatnonzero(-rng.standard_exponential(n) <= log_ratio - log_bound)[: size - accepted]
         kept.append(x[taken])

@@ -37,7 +37,10 @@ def resample(weights: Any, size: int | None = None, rng: Any = None, scheme: str
     >>> resample([0.5, 0.0, 0.25, 0.25], rng=0).tolist()
     [0, 0, 2, 3]
     """
-    w = np.asarray(weights, dtype=np.float64)
+    try:
+        w = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        w = np.empty(0)
     if w.ndim != 1 or not np.all(w >= 0.0) or not 0.0 < w.sum() < np.inf:
         raise ParameterError("resample", "weights", "(n,), finite, ≥ 0 and not all zero", weights)
     if scheme not in SCHEMES:

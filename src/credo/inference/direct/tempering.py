@@ -12,8 +12,9 @@ import numpy as np
 from credo.errors import ConvergenceWarning, ParameterError, warn
 from credo.inference.direct.densities import as_density, as_proposal, check_size
 from credo.inference.direct.population import KernelMoves, Path, Population, RandomWalkMoves, next_temperature
+from credo.inference.direct.reach import check_reach
 from credo.inference.direct.records import ImportanceSample
-from credo.inference.direct.weigh import LEAST, check_reach, weighted_sample
+from credo.inference.direct.weigh import LEAST, weighted_sample
 from credo.inference.mcmc.kernel import Kernel
 from credo.inference.result import Result
 from credo.numerics.random import as_generator
@@ -30,6 +31,8 @@ PILOT = (200, 30)
 LARGEST_ERROR = 0.5
 #: an acceptance rate below which particles hardly move
 SMALLEST_ACCEPTANCE = 0.02
+#: ancestors, by weight, too few to trust: 1/√30 is an error of a fifth in Ẑ, which is itself a guess from so few
+FEWEST_ANCESTORS = 30.0
 MAX_TEMPERATURES = 5000
 
 
@@ -68,7 +71,8 @@ def smc(
     ----------
     target : a `Target`, a distribution, or log p̃ of all draws at once, (n, ...) → (n,); up to a constant.
     proposal : a distribution q with `sample` and `log_prob`, such as the prior; for a `Target` also a mapping of names
-        to distributions. q p̃/q must be p̃: no mass outside its support.
+        to distributions. q p̃/q must be p̃: no mass outside its support; with lighter tails than p̃'s, errors are too
+        small.
     size : number of particles in all, at least 50 an island; rounded up to equal islands.
     rng : seed or generator.
     islands : independent populations, ≥ 2. Errors have islands − 1 degrees of freedom.
@@ -81,9 +85,11 @@ def smc(
     Returns
     -------
     ImportanceSample of all particles, islands weighted by their Ẑ; `log_evidence` with `log_evidence_error`;
-    `expect(f)` has the error between islands. Both errors are too small where most islands missed a mode much narrower
-    than the others. `trace` holds `temperature` (T,), `ess`, `log_evidence` and `resampled` (T, islands),
-    `acceptance_rate` (T,). The certificate holds `ess` and `roots`, the fewest ancestors left in an island.
+    `expect(f)` has its error too. Each error is the larger of two: between islands, and between families of common
+    descent (Lee and Whiteley 2018). `trace` holds `temperature` (T,), `ess`, `log_evidence` and `resampled`
+    (T, islands), `acceptance_rate` (T,). The certificate holds `ess`; `ancestors`, 1/Σ (weight of a family)², how many
+    first particles the answer rests on; and `roots`, the fewest left in an island. A mode so narrow that no particle
+    met it leaves no trace in these, and one that few of a single island met may leave little.
 
     Raises
     ------
@@ -92,7 +98,8 @@ def smc(
 
     Warns
     -----
-    ConvergenceWarning : islands disagree (relative error of Ẑ above ½), or moves are hardly ever accepted.
+    ConvergenceWarning : islands disagree (relative error of Ẑ above ½), the weight descends from fewer than 30
+        ancestors, or moves are hardly ever accepted.
 
     Cost: (size + pilot) · temperatures · moves evaluations, a population at a time; the pilot run has as many particles
     as an island, at least 200 and 30 a dimension.
@@ -100,7 +107,8 @@ def smc(
     References
     ----------
     Del Moral, Doucet and Jasra (2006), Sequential Monte Carlo samplers, JRSS B 68; Zhou, Johansen and Aston (2016),
-    Toward automatic model comparison, JCGS 25.
+    Toward automatic model comparison, JCGS 25; Lee and Whiteley (2018), Variance estimation in the particle filter,
+    Biometrika 105.
 
     Examples
     --------
@@ -182,7 +190,7 @@ class _Run:
         kernel: Any,
         rng: Any,
     ) -> None:  # fmt: skip
-        if not 0.0 < ess_step < 1.0:
+        if isinstance(ess_step, str) or not 0.0 < ess_step < 1.0:
             raise ParameterError(owner, "ess_step", "between 0 and 1 (exclusive)", ess_step)
         density = as_density(owner, target)
         q = as_proposal(owner, proposal, density.target)
@@ -244,7 +252,10 @@ class _Run:
 
 
 def _checked(owner: str, temperatures: Any) -> list[float]:
-    betas = np.asarray(temperatures, dtype=np.float64)
+    try:
+        betas = np.asarray(temperatures, dtype=np.float64)
+    except (TypeError, ValueError):
+        betas = np.empty(0)
     betas = betas[1:] if betas.ndim == 1 and betas.size and betas[0] == 0.0 else betas
     if betas.ndim != 1 or not betas.size or betas[-1] != 1.0 or not np.all(np.diff(betas, prepend=0.0) > 0.0):
         raise ParameterError(owner, "temperatures", "ascending from above 0 to 1", temperatures)
@@ -257,15 +268,26 @@ def _pooled(run: _Run, population: Population, trace: _Trace, seconds: float) ->
     islands, particles = population.log_w.shape
     log_z = population.log_z
     log_evidence = float(np.logaddexp.reduce(log_z)) - float(np.log(islands))
-    error = float(np.std(np.exp(log_z - log_evidence), ddof=1) / np.sqrt(islands))
     log_weights = (population.log_w + np.log(particles) + log_z[:, None]).ravel()
-    weights = np.exp(log_weights - np.logaddexp.reduce(log_weights))
+    weights = np.exp(log_weights - log_weights.max())
+    weights /= weights.sum()
+    families = float(np.sum(np.square(np.bincount(population.root, weights=weights))))
+    error = max(
+        float(np.std(np.exp(log_z - log_evidence), ddof=1) / np.sqrt(islands)),
+        _error_by_descent(families, log_z, trace, particles),
+    )
     roots = min(np.unique(row).size for row in population.root.reshape(islands, -1))
     advice = []
     if not error <= LARGEST_ERROR:
         advice.append(
             f"the islands' log evidences lie between {log_z.min():.4g} and {log_z.max():.4g}: some have missed part of "
             "the target. Take more particles an island, more moves, or a larger ess_step."
+        )
+    if 1.0 / families < FEWEST_ANCESTORS:
+        advice.append(
+            f"the weight descends from {1.0 / families:.1f} of {islands * particles} particles: the answer rests on so "
+            "few that its error may be understated. A mode may be narrow beside the others, or the proposal far off: "
+            "take more particles, or a proposal nearer to the target."
         )
     if min(trace.acceptance_rate) < SMALLEST_ACCEPTANCE:
         at = int(np.argmin(trace.acceptance_rate))
@@ -278,6 +300,7 @@ def _pooled(run: _Run, population: Population, trace: _Trace, seconds: float) ->
     certificate = {
         "ess": float(1.0 / np.sum(weights**2)),
         "log_evidence_error": error,
+        "ancestors": 1.0 / families,
         "roots": roots,
         "acceptance_rate": min(trace.acceptance_rate),
     }
@@ -294,5 +317,16 @@ def _pooled(run: _Run, population: Population, trace: _Trace, seconds: float) ->
         log_weights=log_weights,
         log_evidence_error=error,
         islands=islands,
+        roots=population.root,
         trace=trace.arrays(),
     )
+
+
+def _error_by_descent(families: float, log_z: np.ndarray, trace: _Trace, particles: int) -> float:
+    """Relative standard error of Ẑ by Lee and Whiteley (2018): Σ (weight of a family)² less what equal ones have.
+
+    An island of N particles that was resampled n times: 1 − (N/(N − 1))^(n + 1) (1 − Σ), some Σ − (n + 1)/N.
+    """
+    shares = np.exp(log_z - np.logaddexp.reduce(log_z))
+    rounds = np.sum(trace.resampled, axis=0) + 1
+    return float(np.sqrt(max(families - float(np.sum(np.square(shares) * rounds)) / particles, 0.0)))

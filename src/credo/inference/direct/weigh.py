@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from credo.diagnostics.psis import K_RELIABLE, psis
-from credo.errors import ConvergenceWarning, ParameterError, ZeroProbabilityError, warn
+from credo.diagnostics.psis import K_RELIABLE, TIES, psis
+from credo.errors import ConvergenceWarning, warn
 from credo.inference.direct.densities import Density, Proposal, as_density, as_proposal, check_size
+from credo.inference.direct.reach import check_reach
 from credo.inference.direct.records import DirectDraws, ImportanceSample
 from credo.inference.direct.reject import direct_draws
 from credo.inference.direct.resampling import resample
@@ -24,10 +25,6 @@ __all__ = ["importance", "sampling_importance_resampling", "smoothed_weights", "
 LEAST = 100
 #: draws a resampled one: Rubin (1988) takes 20, and calls a third of them enough where q is near p
 OVERSAMPLING = 20
-#: draws that share the largest weight, from which on a larger one would have been drawn as well
-TIES = 10
-# exp(−40) = 4e-18: a target lower than this has no mass to miss.
-NEGLIGIBLE = 40.0
 
 
 def importance(target: Any, proposal: Any, *, size: int, rng: Any = None) -> ImportanceSample:
@@ -132,45 +129,11 @@ def _weighed(density: Density, q: Proposal, n: int, rng: np.random.Generator) ->
     return x, log_p - log_q
 
 
-def check_reach(density: Density, q: Proposal, x: np.ndarray, log_p: np.ndarray) -> None:
-    """An error where every weight is zero, or where the target has mass just beyond the support of q.
-
-    Draws of q never show a place where q is zero; so draws pushed away from their mean are looked at.
-    """
-    seen = log_p[log_p > -np.inf]
-    if not seen.size:
-        raise ZeroProbabilityError(
-            f"{density.owner}: the target is zero at all {len(x)} draws of the {q.parameter} "
-            f"(the first at {density.describe(x[0])}).",
-            value=x[0],
-            remedy="Choose one that covers the target.",
-        )
-    if getattr(getattr(q.given, "support", None), "kind", "real") == "positive_definite":
-        return  # beyond the cone a formula may well have a value, and no meaning
-    some = x[:: max(1, len(x) // 64)][:64]
-    away = np.array([1.01, 1.2, 2.0, 5.0, 20.0]).reshape(-1, *(1,) * some.ndim)
-    probes = (x.mean(axis=0) + away * (some - x.mean(axis=0))).reshape(-1, *x.shape[1:])
-    if np.all(x == np.round(x)):  # a count is never between two integers
-        probes = np.round(probes)
-    outside = probes[q.at(probes) == -np.inf]
-    if not len(outside):
-        return
-    missed = density.quietly(outside)
-    missed = np.where(np.isnan(missed), -np.inf, missed)  # nothing was promised there
-    worst = int(np.argmax(missed))
-    if missed[worst] > seen.max() - NEGLIGIBLE:
-        raise ParameterError(
-            density.owner, q.parameter,
-            f"positive wherever the target is (it is 0 at {density.describe(outside[worst])}, where log p̃ = "
-            f"{missed[worst]:.6g})",
-            q.given, "Its draws never reach there: choose one with a larger support.",
-        )  # fmt: skip
-
-
 def smoothed_weights(log_weights: np.ndarray) -> tuple[np.ndarray, float]:
     """Pareto-smoothed weights (n,) that sum to 1, zeros staying zeros, and k̂; +inf where too few are positive.
 
-    Of discrete draws many share the largest weight: it is then seen to be bounded, and there is no tail to fit.
+    Of discrete draws many share the largest weight: it is then seen to be bounded, and there is no tail to fit. (`psis`
+    itself must not say so wherever it can fit a tail: a Markov chain repeats its draws.)
     """
     positive = np.flatnonzero(log_weights > -np.inf)
     raw, weights = log_weights[positive], np.zeros(log_weights.size)

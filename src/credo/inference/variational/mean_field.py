@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from credo.errors import ConvergenceWarning, NumericalError, ParameterError, warn
+from credo.errors import ConvergenceWarning, CredoError, NumericalError, ParameterError, warn
 from credo.inference.result import Result
 from credo.inference.variational.exponential import ExponentialFamily, Tuple, inner
 
@@ -127,7 +127,7 @@ def mean_field(
     ----------
     Jordan, Ghahramani, Jaakkola and Saul (1999), Machine Learning 37; Winn and Bishop (2005), JMLR 6.
     """
-    names = [factor.name for factor in factors]
+    names: list[Any] = [getattr(factor, "name", None) for factor in factors]
     _check(names, start or {}, tol, max_iter)
     run = _Ascent(tuple(factors), expected_log_joint)
     try:
@@ -168,12 +168,14 @@ class _Ascent:
     def begin(self, start: Mapping[str, Any]) -> None:
         for factor in self.factors:
             if factor.name in start:
-                self.take(factor, _arrays(start[factor.name]))
+                self.take(factor, _numbers(factor.name, start[factor.name]))
         for factor in self.factors:
             if factor.name not in start:
                 try:
                     self.update(factor)
                 except KeyError as missing:
+                    if missing.args[0] not in [other.name for other in self.factors]:
+                        raise  # of the update's own
                     raise ParameterError(
                         "mean_field", "start", f"given for {missing.args[0]!r}, which {factor.name!r} is updated from",
                         sorted(start), "Give natural parameters of q, or put the factors in another order.",
@@ -182,9 +184,15 @@ class _Ascent:
 
     def take(self, factor: VariationalFactor, natural: Tuple) -> None:
         name = factor.name
-        with np.errstate(all="ignore"):
-            moments = _arrays(factor.family.moments(natural))
-            entropy = factor.family.log_normaliser(natural) - inner(natural, moments)
+        try:
+            with np.errstate(all="ignore"):
+                moments = _arrays(factor.family.moments(natural))
+                entropy = factor.family.log_normaliser(natural) - inner(natural, moments)
+        except (IndexError, ValueError) as error:
+            raise ParameterError(
+                "mean_field", f"natural parameters of {name!r}", f"arrays as {type(factor.family).__name__} has them",
+                natural, f"({error})",
+            ) from None  # fmt: skip
         # a share of 0 has logarithm −∞ and weight 0; NaN is never right
         bad = [not np.all(np.isfinite(eta)) for eta in natural] + [bool(np.any(np.isnan(m))) for m in moments]
         if any(bad) or not math.isfinite(entropy):
@@ -197,10 +205,10 @@ class _Ascent:
         self.natural[name], self.moments[name], self.entropy[name] = natural, moments, entropy
 
     def update(self, factor: VariationalFactor) -> None:
-        self.take(factor, _arrays(factor.update(self.moments)))
+        self.take(factor, _numbers(factor.name, factor.update(self.moments)))
 
     def evaluate(self, when: str) -> float:
-        elbo = float(self.expected_log_joint(self.moments)) + sum(self.entropy.values())
+        elbo = self.expected() + sum(self.entropy.values())
         if not math.isfinite(elbo):
             raise NumericalError(
                 f"mean_field: the ELBO is {elbo} after {when}.",
@@ -222,12 +230,42 @@ class _Ascent:
     def checked_update(self, factor: VariationalFactor) -> None:
         """E log p is linear in the moments of one factor, and its slope there is the update: so its change is known."""
         name, old = factor.name, self.moments[factor.name]
-        before = float(self.expected_log_joint(self.moments))
+        before = self.expected()
         elbo = before + sum(self.entropy.values())
         self.update(factor)
-        new, natural = self.moments[name], self.natural[name]
-        after = float(self.expected_log_joint(self.moments))
+        after = self.expected()
         self.refuse_fall(elbo, after + sum(self.entropy.values()), f"the update of {name!r}")
+        self.refuse_slope(name, before, after, old)
+        # A start that an update has set hides its faults, since nothing moves: so a look from elsewhere too.
+        for probe in self.elsewhere(factor):
+            seen = float(self.expected_log_joint({**self.moments, name: probe}))
+            if math.isfinite(seen):
+                self.refuse_slope(name, seen, after, probe)
+
+    def elsewhere(self, factor: VariationalFactor) -> Iterator[Tuple]:
+        """Moments of members of the family near the present one: each natural parameter shrunk, and shifted."""
+        natural = self.natural[factor.name]
+        for i, eta in enumerate(natural):
+            for moved in (0.9 * eta, eta + 0.1):
+                trial = (*natural[:i], moved, *natural[i + 1 :])
+                try:
+                    with np.errstate(all="ignore"):
+                        moments = _arrays(factor.family.moments(trial))
+                        sizes = [factor.family.log_normaliser(trial), *(float(np.sum(m)) for m in moments)]
+                except (CredoError, np.linalg.LinAlgError):
+                    continue  # outside the domain
+                if all(map(math.isfinite, sizes)):
+                    yield moments
+
+    def expected(self) -> float:
+        """E log p(x, z), a number."""
+        value = self.expected_log_joint(self.moments)
+        if np.ndim(value):
+            raise ParameterError("mean_field", "expected_log_joint", "a function that returns one number", value)
+        return float(value)
+
+    def refuse_slope(self, name: str, before: float, after: float, old: Tuple) -> None:
+        new, natural = self.moments[name], self.natural[name]
         with np.errstate(invalid="ignore"):
             moved = inner(natural, new) - inner(natural, old)
         size = abs(before) + abs(after) + sum(float(np.sum(np.abs(e * m))) for e, m in zip(natural, new))
@@ -270,13 +308,23 @@ def _arrays(values: Any) -> Tuple:
     return tuple(np.asarray(part, dtype=np.float64) for part in parts)
 
 
+def _numbers(name: str, values: Any) -> Tuple:
+    """Natural parameters that a user gave."""
+    try:
+        return _arrays(values)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "mean_field", f"natural parameters of {name!r}", "a tuple of arrays of numbers", values
+        ) from None
+
+
 def _check(names: list[str], start: Mapping[str, Any], tol: float, max_iter: int) -> None:
-    if not names or len(set(names)) != len(names):
-        raise ParameterError("mean_field", "factors", "one or more, of different names", names)
+    if not names or any(name is None for name in names) or len(set(names)) != len(names):
+        raise ParameterError("mean_field", "factors", "VariationalFactors, one or more, of different names", names)
     unknown = [name for name in start if name not in names]
     if unknown:
         raise ParameterError("mean_field", "start", f"about factors ({', '.join(names)})", unknown[0])
-    if not tol >= 0.0:
+    if isinstance(tol, str) or not tol >= 0.0:
         raise ParameterError("mean_field", "tol", "a number ≥ 0", tol)
     if not (isinstance(max_iter, (int, np.integer)) and max_iter >= 1):
         raise ParameterError("mean_field", "max_iter", "an integer ≥ 1", max_iter)

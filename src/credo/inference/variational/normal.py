@@ -83,7 +83,10 @@ class NormalMeanPrecision:
         """
         if not isinstance(self.prior, NormalInverseGamma) or np.ndim(self.prior.mean):
             raise ParameterError("NormalMeanPrecision", "prior", "a NormalInverseGamma of one mean", self.prior)
-        x = np.asarray(x, dtype=np.float64)
+        try:
+            x = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError("NormalMeanPrecision.fit needs finite numbers (n,).", value=x) from None
         bad = np.flatnonzero(~np.isfinite(x.ravel()))
         if x.ndim != 1 or bad.size:
             raise DataError("NormalMeanPrecision.fit needs finite numbers (n,).", rows=bad[:5].tolist(), value=x)

@@ -152,7 +152,8 @@ class _Objective:
         if not growth[worst] < RUNAWAY:
             raise NotIdentifiedError(
                 f"stochastic_vi: the ELBO rises without bound as {self.target.labels[worst]} spreads or runs off "
-                f"({growth[worst]:.0e} times the width of the first guess): the density is improper there.",
+                f"({growth[worst]:.0e} times the width of the first guess): the density is improper there, or on quite "
+                "another scale.",
                 value=float(growth[worst]),
-                remedy="Give that variable a proper prior.",
+                remedy="Give that variable a proper prior, or measure it in units in which its sd is nearer to 1.",
             )

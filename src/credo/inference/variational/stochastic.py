@@ -9,6 +9,7 @@ other optimisation paths led to, which says whether q sits in one of several mod
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,8 @@ def stochastic_vi(
     Vehtari, Simpson and Gelman (2018), Yes, but did it work?, ICML.
     """
     _check(family, draws, tol, first_draws, max_draws, max_iter, n_starts)
+    if not isinstance(target, Target):
+        raise ParameterError("stochastic_vi", "target", "a Target with a gradient", target)
     rng = as_generator(rng)
     free, bijection = unconstrained(target)
     if not free.has_gradient:
@@ -158,6 +161,10 @@ def _report(family: str, ascent: Ascent, certificate: Certificate, max_iter: int
 
 
 def _check(family: str, draws: int, tol: float, first_draws: int, max_draws: int, max_iter: int, n_starts: int) -> None:
+    for name, value in {"draws": draws, "tol": tol, "first_draws": first_draws, "max_draws": max_draws,
+                        "max_iter": max_iter, "n_starts": n_starts}.items():  # fmt: skip
+        if isinstance(value, bool) or not isinstance(value, numbers.Real if name == "tol" else numbers.Integral):
+            raise ParameterError("stochastic_vi", name, "a number" if name == "tol" else "an integer", value)
     if family not in FAMILIES:
         raise ParameterError("stochastic_vi", "family", f"one of {', '.join(map(repr, FAMILIES))}", family)
     if draws < 100:

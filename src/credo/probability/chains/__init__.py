@@ -1,6 +1,7 @@
 """Finite Markov chains.
 
 `chain`         `MarkovChain`: what users hold
+`reading`       P as it is given
 `structure`     communicating classes and periods, from the arrows alone
 `stationary`    π = π P, up to a million states, certified by its residual
 `absorption`    where a chain ends, and when

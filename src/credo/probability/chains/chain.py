@@ -11,20 +11,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from credo.errors import DataError, NotIdentifiedError, ParameterError
+from credo.errors import NotIdentifiedError, ParameterError
 from credo.numerics.random import as_generator
 from credo.probability.chains import absorption, stationary
 from credo.probability.chains.diagram import Diagram
-from credo.probability.chains.mixing import distances_to, gap_of, steps_to_mix
+from credo.probability.chains.mixing import after, distances_to, gap_of, steps_to_mix
+from credo.probability.chains.reading import ROUNDING, as_transitions, names_of
 from credo.probability.chains.structure import Structure, period, structure_of
 from credo.probability.masses import is_exact
 
 __all__ = ["MarkovChain"]
 
-# What printing and arithmetic leave of a row's sum; rows are divided by it.
-ROUNDING = 1e-9
-# A tenth of a gigabyte of Fractions or a few minutes of elimination.
-MOST_EXACT = 400
+# Distances to stationarity below this are rounding.
+FINEST = 1e-12
+# Multiplications of a minute, one step at a time; matrices whose squares take a second.
+MOST_PRODUCTS, MOST_DENSE = 1e9, 2000
 
 
 class MarkovChain:
@@ -32,8 +33,9 @@ class MarkovChain:
 
     Parameters
     ----------
-    P : (n, n) transition probabilities: an array, rows of `Fraction`s (kept exact), or a SciPy sparse array
-    states : n distinct names; 0 … n − 1 by default
+    P : (n, n) transition probabilities: an array, rows of `Fraction`s (kept exact), a SciPy sparse array, or a data
+        frame. Rows are divided by their sums, which must be 1 within 1e-9 (1e-5 of single precision)
+    states : n distinct names; by default those of a data frame's columns, else 0 … n − 1
 
     Laws are dictionaries from state to probability up to a thousand states, arrays beyond. Structure costs
     O(states + arrows); the stationary law of a million states takes seconds, and is certified by its residual.
@@ -58,10 +60,13 @@ class MarkovChain:
     """
 
     def __init__(self, P: Any, states: Sequence[Hashable] | None = None) -> None:
-        self._exact, self._P = _checked(P)
+        self._exact, self._P = as_transitions(P)
         n = self._P.shape[0]
-        self.states: tuple[Hashable, ...] = tuple(range(n)) if states is None else tuple(states)
-        if len(self.states) != n or len(set(self.states)) != n:
+        if states is None:
+            states = names_of(P)
+        listed = tuple(range(n)) if states is None else tuple(states) if isinstance(states, Iterable) else ()
+        self.states: tuple[Hashable, ...] = listed
+        if len(listed) != n or not all(isinstance(s, Hashable) for s in listed) or len(set(listed)) != n:
             raise ParameterError("MarkovChain", "states", f"{n} distinct names", states)
 
     @property
@@ -227,27 +232,37 @@ class MarkovChain:
                 "MarkovChain.mixing_time: the chain is not regular, so that its law depends on the start for ever.",
                 value=self.periods,
             )
-        if not 0.0 < eps < 1.0:
-            raise ParameterError("MarkovChain.mixing_time", "eps", "in (0, 1)", eps)
+        if isinstance(eps, str) or not FINEST <= eps < 1.0:
+            raise ParameterError(
+                "MarkovChain.mixing_time",
+                "eps",
+                f"from {FINEST:g}, below which rounding decides, to 1 (exclusive)",
+                eps,
+            )
         return steps_to_mix(self._P.toarray(), np.asarray(self._only_stationary(), dtype=np.float64), eps)
 
     def distance_to_stationary(self, start: Any, steps: int) -> np.ndarray:
         """Total variation distance ½ Σ |law_t − π| for t = 0 … steps."""
+        steps = _count("distance_to_stationary", "steps", steps)
         pi = np.asarray(self._only_stationary(), dtype=np.float64)
         return distances_to(pi, self._P, self._start(start).astype(np.float64), steps)
 
     # Steps
 
     def law(self, start: Any, steps: int) -> Any:
-        """The law after `steps` steps, S₀ Pᵏ, from a state, or from a mapping or array of probabilities."""
-        if isinstance(steps, bool) or not isinstance(steps, numbers.Integral) or steps < 0:
-            raise ParameterError("MarkovChain.law", "steps", "an integer ≥ 0", steps)
+        """The law after `steps` steps, S₀ Pᵏ, from a state, or from a mapping or array of probabilities.
+
+        One product a step; by repeated squaring, O(n³ log k), where that is less and the chain has up to 2,000 states.
+        """
+        steps = _count("law", "steps", steps)
         law = self._start(start)
         if self._exact is not None:
             P = np.array(self._exact, dtype=object)
             for _ in range(steps):
                 law = law @ P
             return self._law(law)
+        if steps * self._P.nnz > MOST_PRODUCTS and self.n_states <= MOST_DENSE:
+            return self._law(after(law, self._P.toarray(), steps))
         back = self._P.T.tocsr()
         for _ in range(steps):
             law = back @ law
@@ -255,6 +270,7 @@ class MarkovChain:
 
     def simulate(self, n: int, rng: Any = None, start: Any = None) -> list[Hashable]:
         """A path of n states, the first drawn from `start` (a state or a law; the stationary law by default)."""
+        n = _count("simulate", "n", n)
         rng = as_generator(rng)
         begin = self._only_stationary() if start is None else self._start(start)
         u = rng.uniform(size=n)
@@ -339,6 +355,8 @@ class MarkovChain:
             values = dict(enumerate(start))
         else:
             raise ParameterError("MarkovChain", "start", f"a state, or {self.n_states} probabilities", start)
+        if not all(isinstance(p, numbers.Real) for p in values.values()):
+            raise ParameterError("MarkovChain", "start", "probabilities ≥ 0 that sum to 1", start)
         if not (all(p >= 0 for p in values.values()) and abs(sum(values.values()) - 1) <= ROUNDING):
             raise ParameterError("MarkovChain", "start", "probabilities ≥ 0 that sum to 1", start)
         if self._exact is not None and not all(map(is_exact, values.values())):
@@ -362,50 +380,7 @@ def _is_hashable(value: Any) -> bool:
     return isinstance(value, Hashable)
 
 
-def _checked(P: Any) -> tuple[list[list[Fraction]] | None, Any]:
-    """Rows of Fractions, or None; and P as a sparse array with its zeros left out and rows of sum 1."""
-    exact = None
-    if scipy.sparse.issparse(P):
-        sparse: Any = scipy.sparse.csr_array(P, dtype=np.float64)
-    else:
-        listed = np.array(P, dtype=object) if not isinstance(P, np.ndarray) else P
-        if listed.ndim != 2 or listed.shape[0] != listed.shape[1] or listed.size == 0:
-            raise ParameterError("MarkovChain", "P", "square, one row and one column a state", listed.shape)
-        if listed.dtype == object and listed.shape[0] <= MOST_EXACT and all(map(is_exact, listed.ravel())):
-            exact = [[Fraction(value) for value in row] for row in listed]
-            _check_exact_rows(exact)
-        try:
-            sparse = scipy.sparse.csr_array(listed.astype(np.float64))
-        except (TypeError, ValueError):
-            raise ParameterError("MarkovChain", "P", "numbers", P) from None
-    if sparse.shape[0] != sparse.shape[1] or sparse.shape[0] == 0:
-        raise ParameterError("MarkovChain", "P", "square, one row and one column a state", sparse.shape)
-    sparse.sum_duplicates()
-    rows = np.repeat(np.arange(sparse.shape[0]), np.diff(sparse.indptr))
-    bad = np.flatnonzero(~(sparse.data >= 0.0))
-    if bad.size:
-        raise _row_error(int(rows[bad[0]]), f"holds {sparse.data[bad[0]]}", sparse.data[bad[0]])
-    sparse.eliminate_zeros()
-    totals = np.asarray(sparse.sum(axis=1)).ravel()
-    wrong = np.flatnonzero(~(np.abs(totals - 1.0) <= ROUNDING))
-    if wrong.size:
-        raise _row_error(int(wrong[0]), f"sums to {totals[wrong[0]]:.12g}", float(totals[wrong[0]]))
-    sparse.data /= np.repeat(totals, np.diff(sparse.indptr))
-    return exact, sparse
-
-
-def _check_exact_rows(rows: list[list[Fraction]]) -> None:
-    for i, row in enumerate(rows):
-        if min(row) < 0:
-            raise _row_error(i, f"holds {min(row)}", min(row))
-        if sum(row) != 1:
-            raise _row_error(i, f"sums to {sum(row)}", sum(row))
-
-
-def _row_error(row: int, what: str, value: Any) -> DataError:
-    return DataError(
-        f"MarkovChain.P: row {row} {what}; rows must be ≥ 0 and sum to 1.",
-        value=value,
-        rows=[row],
-        remedy="Rows are where the chain comes from, columns where it goes: transpose P if it is the other way round.",
-    )
+def _count(method: str, name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
+        raise ParameterError(f"MarkovChain.{method}", name, "an integer ≥ 0", value)
+    return int(value)

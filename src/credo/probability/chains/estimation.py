@@ -49,7 +49,7 @@ class ChainPosterior:
     @property
     def sd(self) -> np.ndarray:
         """(n, n) of each entry."""
-        a = self.concentration
+        a = self._proper("sd")
         total = a.sum(axis=1, keepdims=True)
         return np.sqrt(a * (total - a) / (total * total * (total + 1.0)))
 
@@ -70,9 +70,26 @@ class ChainPosterior:
 
     def sample(self, n: int, rng: Any = None) -> list[MarkovChain]:
         """n chains drawn from the posterior: what anything computed from a chain is uncertain by."""
-        rng = as_generator(rng)
-        draws = rng.standard_gamma(self.concentration, size=(n, *self.concentration.shape))
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+            raise ParameterError("ChainPosterior.sample", "n", "an integer ≥ 0", n)
+        rng, a = as_generator(rng), self._proper("sample")
+        size = (int(n), *a.shape)
+        # Gamma(a) = Gamma(a + 1) U^(1/a), in logarithms: of a small concentration every number of a row underflows.
+        with np.errstate(divide="ignore"):
+            logs = np.log(rng.standard_gamma(a + 1.0, size=size)) + np.log(rng.random(size)) / a
+        draws = np.exp(logs - logs.max(axis=2, keepdims=True))
         return [MarkovChain(draw / draw.sum(axis=1, keepdims=True), self.states) for draw in draws]
+
+    def _proper(self, what: str) -> np.ndarray:
+        """The concentrations, after a look for a row without any."""
+        bad = np.flatnonzero(self.concentration.sum(axis=1) <= 0.0)
+        if bad.size:
+            raise UnavailableError(
+                f"ChainPosterior.{what}: state {self.states[bad[0]]!r} was never left and has no prior.",
+                value=self.states[bad[0]],
+                remedy="Use a prior > 0.",
+            )
+        return self.concentration
 
     def _chain(self, rows: np.ndarray, wrong: str) -> MarkovChain:
         total = rows.sum(axis=1, keepdims=True)
@@ -103,6 +120,9 @@ def learn_chain(paths: Iterable[Any], states: Sequence[Hashable] | None = None, 
     ({'A': 0.25, 'B': 0.75}, {'A': 0.6666666666666666, 'B': 0.3333333333333333})
     """
     listed = _listed(paths)
+    unhashable = [state for path in listed for state in path if not isinstance(state, Hashable)]
+    if unhashable:
+        raise ParameterError("learn_chain", "paths", "sequences of hashable states", unhashable[0])
     if states is None:
         seen = dict.fromkeys(state for path in listed for state in path)
         try:
@@ -111,7 +131,11 @@ def learn_chain(paths: Iterable[Any], states: Sequence[Hashable] | None = None, 
             states = list(seen)
     if not len(states) or len(set(states)) != len(states):
         raise ParameterError("learn_chain", "states", "distinct, and at least one", states)
-    concentration = np.broadcast_to(np.asarray(prior, dtype=np.float64), (len(states),) * 2).copy()
+    try:
+        concentration = np.broadcast_to(np.asarray(prior, dtype=np.float64), (len(states),) * 2).copy()
+    except (TypeError, ValueError):
+        shape = (len(states),) * 2
+        raise ParameterError("learn_chain", "prior", f"a number ≥ 0, or {shape} of them", prior) from None
     if not (np.all(concentration >= 0.0) and np.all(np.isfinite(concentration))):
         raise ParameterError("learn_chain", "prior", "finite and ≥ 0", prior)
     names = tuple(states)
@@ -121,7 +145,11 @@ def learn_chain(paths: Iterable[Any], states: Sequence[Hashable] | None = None, 
 def _listed(paths: Iterable[Any]) -> list[list[Hashable]]:
     if isinstance(paths, str):
         return [list(paths)]
-    listed = [p.tolist() if isinstance(p, np.ndarray) else p for p in paths]
+    if not isinstance(paths, Iterable) or hasattr(paths, "columns"):
+        raise ParameterError(
+            "learn_chain", "paths", "a path, or a list of paths", paths, "Of a data frame pass a column, frame[name]."
+        )
+    listed = [p.tolist() if hasattr(p, "tolist") and np.ndim(p) else p for p in paths]
     nested = [isinstance(p, (list, tuple)) for p in listed]
     return [list(p) for p in listed] if listed and all(nested) else [listed]
 

@@ -9,7 +9,7 @@ import scipy.sparse.linalg as linear
 
 from credo.errors import NumericalError, ParameterError
 
-__all__ = ["distances_to", "gap_of", "steps_to_mix"]
+__all__ = ["after", "distances_to", "gap_of", "steps_to_mix"]
 
 # All eigenvalues of a dense matrix of this size take seconds; beyond, Arnoldi iteration finds the two largest.
 DENSE = 1000
@@ -40,7 +40,8 @@ def steps_to_mix(P: np.ndarray, pi: np.ndarray, eps: float) -> int:
     while _distance(squares[-1], pi) > eps:
         if len(squares) > 60:
             raise NumericalError("MarkovChain.mixing_time is beyond 10^18 steps.", value=_distance(squares[-1], pi))
-        squares.append(squares[-1] @ squares[-1])
+        square = squares[-1] @ squares[-1]
+        squares.append(square / square.sum(axis=1, keepdims=True))
     if len(squares) == 1:
         return 1 if np.max(1.0 - pi) > eps else 0  # after 0 steps the law is a point: at distance 1 − π_i
     reached, steps = squares[-2], 1 << (len(squares) - 2)
@@ -49,6 +50,18 @@ def steps_to_mix(P: np.ndarray, pi: np.ndarray, eps: float) -> int:
         if _distance(further, pi) > eps:
             reached, steps = further, steps + (1 << k)
     return steps + 1
+
+
+def after(law: np.ndarray, P: np.ndarray, steps: int) -> np.ndarray:
+    """law Pᵏ by repeated squaring; rows of the squares are kept at sum 1, or their rounding would double with them."""
+    while steps:
+        if steps & 1:
+            law = law @ P
+        steps >>= 1
+        if steps:
+            P = P @ P
+            P /= P.sum(axis=1, keepdims=True)
+    return law / law.sum()
 
 
 def _distance(power: np.ndarray, pi: np.ndarray) -> float:

@@ -53,9 +53,15 @@ class Likelihoods:
         return np.concatenate(parts)
 
 
+def _check_mapping(parameter: str, given: Any) -> None:
+    if given is not None and not isinstance(given, Mapping):
+        raise ParameterError("FactorGraph", parameter, "a mapping from variables", given)
+
+
 def read_states(variables: Mapping[Name, tuple[State, ...]], evidence: Mapping[Any, Any] | None) -> dict[Name, int]:
     """{name: number of the state observed}."""
     found = {}
+    _check_mapping("evidence", evidence)
     for name, state in (evidence or {}).items():
         if name not in variables:
             raise ParameterError("FactorGraph", "evidence", "about variables of the graph", name)
@@ -68,6 +74,7 @@ def read_likelihoods(
 ) -> Likelihoods:
     """Checked: ≥ 0, of the variable's length, all of one number of rows; one vector serves every row."""
     names, vectors, rows, log_scale, tiny = [], [], None, 0.0, False
+    _check_mapping("likelihoods", likelihoods)
     for name, given in (likelihoods or {}).items():
         where = f"likelihoods[{name!r}]"
         if name not in variables or name in evidence:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+import numbers
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,10 @@ class FactorGraph:
     """
 
     def __init__(self, factors: Iterable[Factor], *, memory_limit: int = MEMORY_LIMIT) -> None:
+        if isinstance(factors, Factor) or not isinstance(factors, Iterable):
+            raise ParameterError("FactorGraph", "factors", "a list of Factors", factors)
+        if isinstance(memory_limit, bool) or not isinstance(memory_limit, numbers.Real) or not memory_limit > 0:
+            raise ParameterError("FactorGraph", "memory_limit", "a number of bytes > 0", memory_limit)
         self.factors = tuple(factors)
         self.memory_limit = memory_limit
         self.variables: dict[Name, tuple[State, ...]] = {}
@@ -133,7 +138,7 @@ class FactorGraph:
             try:
                 key = (targets if type(targets) is str else tuple(targets), *(evidence or ()))
                 return self._queries[key].answer(evidence.values() if evidence else ())
-            except (KeyError, TypeError):
+            except (KeyError, TypeError, AttributeError):
                 pass  # not asked before, or a state that is none: looked at below
         names = self._checked_targets(targets, evidence)
         if not joint:
@@ -202,7 +207,8 @@ class FactorGraph:
         return found, totals
 
     def indicators(self, name: Name, states: Iterable[Any]) -> np.ndarray:
-        """(states, rows) likelihoods of a column of states: 1 at what was seen, 1 everywhere where it is None.
+        """(states, rows) likelihoods of a column of states: 1 at what was seen, 1 everywhere where it is missing (None,
+        NaN).
 
         >>> FactorGraph([Factor("x", [0.5, 0.5], ["ab"])]).indicators("x", ["a", None])
         array([[1., 1.],
@@ -211,12 +217,13 @@ class FactorGraph:
         if name not in self.variables:
             raise ParameterError("FactorGraph.indicators", "name", "a variable of the graph", name)
         own = {state: i for i, state in enumerate(self.variables[name])}
-        numbers = []
+        found = []
         for row, state in enumerate(states):
-            if state is not None and state not in own:
+            known = isinstance(state, Hashable) and state in own
+            if not known and not _is_missing(state):
                 raise ParameterError("FactorGraph.indicators", f"states[{row}]", f"one of {list(own)} or None", state)
-            numbers.append(-1 if state is None else own[state])
-        column = np.array(numbers, dtype=np.int64)
+            found.append(own[state] if known else -1)
+        column = np.array(found, dtype=np.int64)
         return ((np.arange(len(own))[:, None] == column) | (column < 0)).astype(np.float64)
 
     def plan_size(self, targets: Any = (), evidence: Iterable[Name] = ()) -> dict[str, int]:
@@ -334,6 +341,11 @@ class FactorGraph:
         if rows.size:
             some = f"{rows[:10].tolist()}{' …' if rows.size > 10 else ''}"
             raise ZeroProbabilityError(f"FactorGraph: the evidence of rows {some} has probability 0.", value=rows)
+
+
+def _is_missing(state: Any) -> bool:
+    """None, NaN, or the NA of a table."""
+    return state is None or (isinstance(state, numbers.Real) and state != state) or type(state).__name__ == "NAType"
 
 
 def as_states(numbers: Mapping[Name, int]) -> np.ndarray:

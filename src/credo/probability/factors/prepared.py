@@ -56,7 +56,7 @@ class JointQuery:
         if status == 0:
             output = plan.outputs[0]
             table = work[output.offset : output.offset + math.prod(output.shape)].reshape(output.shape)
-            table = table * (1.0 / np.add.reduce(table, axis=None))
+            table = np.asarray(table * (1.0 / np.add.reduce(table, axis=None)))
         elif status == 1:
             raise impossible()
         else:

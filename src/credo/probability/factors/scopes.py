@@ -44,7 +44,7 @@ def checked_states(names: tuple[Name, ...], shape: Sequence[int], states: Any) -
     found = []
     for name, size, own in zip(names, shape, given, strict=True):
         row = tuple(range(size)) if own is None else tuple(own)
-        if len(row) != size or len(set(row)) != size:
+        if len(row) != size or not all(isinstance(s, Hashable) for s in row) or len(set(row)) != size:
             raise ParameterError("Factor", f"states[{name!r}]", f"{size} distinct names, one an entry of the axis", own)
         found.append(row)
     return tuple(found)

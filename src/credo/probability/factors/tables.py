@@ -6,24 +6,29 @@ Floating and exact tables share the ordinary operators; tables of logarithms hav
 from __future__ import annotations
 
 import numbers
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from credo.errors import ParameterError
+from credo.errors import NumericalError, ParameterError
+from credo.probability.masses import exactly
 
 __all__ = ["as_logs", "as_table", "divide", "maximum", "multiply", "to_log", "total"]
+
+# The smallest normal number: a table whose largest entry is below has lost digits, or everything.
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 
 def as_table(values: Any) -> np.ndarray:
     """float64, or objects where every entry is a `Fraction` or integer and some are `Fraction`s. Copied, ≥ 0."""
     try:
         table = np.array(values)
+        if table.dtype.kind == "c":
+            raise TypeError("complex")
         if table.dtype == object:
             entries = table.ravel().tolist()
             exact = all(isinstance(v, numbers.Rational) for v in entries)
-            table = np.array([Fraction(v) if exact else float(v) for v in entries], dtype=object if exact else float)
+            table = np.array([exactly(v) if exact else float(v) for v in entries], dtype=object if exact else float)
             table = table.reshape(np.shape(values))
         else:
             table = table.astype(np.float64)
@@ -50,20 +55,41 @@ def _refuse(wrong: np.ndarray, table: np.ndarray, parameter: str, constraint: st
         raise ParameterError("Factor", f"{parameter}[{', '.join(map(str, place))}]", constraint, table[place])
 
 
+def _beyond(what: str, largest: float) -> NumericalError:
+    return NumericalError(
+        f"Factor: the largest entry of a {what} is beyond floating point ({largest:.3g}).",
+        value=float(largest),
+        remedy="Hold logarithms instead: Factor.from_log(names, factor.log_values, factor.states).",
+    )
+
+
 def to_log(table: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
         return np.log(table.astype(np.float64))
 
 
 def multiply(a: np.ndarray, b: np.ndarray, logs: bool) -> np.ndarray:
-    return a + b if logs else a * b
+    if logs:
+        return a + b
+    with np.errstate(over="ignore", under="ignore"):
+        found = a * b
+    if found.dtype != object:
+        top = np.max(found)
+        lost = top < SMALLEST <= min(np.max(a), np.max(b)) and np.any((a > 0.0) & (b > 0.0))
+        if lost or top == np.inf:
+            raise _beyond("product", top)
+    return found
 
 
 def divide(a: np.ndarray, b: np.ndarray, logs: bool) -> np.ndarray:
     """a/b with 0/0 = 0: what had no mass keeps none. The caller has seen to it that nothing else is over 0."""
     if logs:
         return a - np.where(b == -np.inf, 0.0, b)
-    return a / np.where(b == 0, 1, b)
+    with np.errstate(over="ignore", under="ignore"):
+        found = a / np.where(b == 0, 1, b)
+    if found.dtype != object and np.max(found) == np.inf:
+        raise _beyond("quotient", np.inf)
+    return found
 
 
 def total(table: np.ndarray, axes: tuple[int, ...], logs: bool, keepdims: bool = False) -> np.ndarray:
@@ -71,7 +97,11 @@ def total(table: np.ndarray, axes: tuple[int, ...], logs: bool, keepdims: bool =
     if not axes:
         return table
     if not logs:
-        return np.asarray(np.sum(table, axis=axes, keepdims=keepdims))
+        with np.errstate(over="ignore"):
+            found = np.asarray(np.sum(table, axis=axes, keepdims=keepdims))
+        if found.dtype != object and np.any(found == np.inf):
+            raise _beyond("sum", np.inf)
+        return found
     top = np.max(table, axis=axes, keepdims=True)
     shift = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
