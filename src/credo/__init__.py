@@ -64,6 +64,9 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.selection": ("compare", "average", "Hypotheses"),
     "credo.inference": ("Target",),
     "credo.decisions.networks": ("DecisionNetwork",),
+    "credo.design.bandits": ("BernoulliBandit", "GaussianBandit", "LinearBandit"),
+    "credo.design.spaces": ("Space", "Real", "Integer", "Choice", "Ordinal", "Boolean", "Constant", "LinearConstraint"),
+    "credo.studies": ("Study", "Trial"),
     "credo.decisions": ("decide", "expected_loss", "value_of_information", "coverage_risk", "CostSensitive"),
 }  # fmt: skip
 
@@ -86,6 +89,8 @@ _SUBMODULES = {
     "plots": "credo.plots",
     "reports": "credo.reports",
     "decisions": "credo.decisions",
+    "design": "credo.design",
+    "studies": "credo.studies",
     "errors": "credo.errors",
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from credo.distributions.base import Constraint, observations
+from credo.distributions.choices import Choices, are_choices
 from credo.distributions.fitting import is_flat
 from credo.distributions.scalar import PROBABILITY_VECTOR, ScalarFamily, arguments, within
 from credo.distributions.statistics import CategoryCounts
@@ -29,6 +30,9 @@ class Categorical(ScalarFamily):
 
     Moments are those of the code, which mean something for ordered categories only.
 
+    A list that cannot be probabilities (text, booleans, None, whole numbers) names *choices* instead, for a
+    `Space`: `Categorical(["rbf", "linear"])` is a `Choices` record, which has no density.
+
     Examples
     --------
     >>> import credo as cr
@@ -41,6 +45,9 @@ class Categorical(ScalarFamily):
     p: Any
 
     domain: ClassVar[dict[str, Constraint]] = {"p": PROBABILITY_VECTOR}
+
+    def __new__(cls, p: Any = None, *, when: Any = None) -> Any:
+        return Choices(tuple(p), when=when) if are_choices(p) else super().__new__(cls)
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

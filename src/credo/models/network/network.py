@@ -190,7 +190,7 @@ class BayesianNetwork:
     @functools.cached_property
     def graph(self) -> FactorGraph:
         """What answers the questions: the tables' product."""
-        return FactorGraph(self.factors, memory_limit=self.memory_limit)
+        return FactorGraph(self.factors, memory_limit=self.memory_limit, laws=self.nodes)
 
     # -- questions -----------------------------------------------------------------------------------------------
 

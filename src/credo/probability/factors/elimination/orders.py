@@ -20,9 +20,10 @@ __all__ = ["bits", "elimination_orders", "total_entries"]
 
 # Sums of tables up to this many entries take less time than looking for a better order.
 EASY = 1 << 11
-# Scores computed in search of a better order on a hard graph: about a tenth of a second. And no more than four for
-# each entry, which then takes about as long as a few thousand runs.
+# Scores computed in search of a better order on a hard graph: about a tenth of a second. And no more than that many for
+# each entry: with four, the search takes as long as some ten thousand runs.
 EFFORT = 20_000
+PATIENCE = 4.0
 # Orders of a hard graph that are written out as products of two tables, to compare the entries of all of these.
 CANDIDATES = 2
 
@@ -65,12 +66,17 @@ def size(v: int, adjacency: list[int], weight: Sequence[float]) -> float:
 
 
 def elimination_orders(
-    masks: Sequence[int], weight: Sequence[float], groups: Sequence[int], effort: int = EFFORT
+    masks: Sequence[int],
+    weight: Sequence[float],
+    groups: Sequence[int],
+    effort: int = EFFORT,
+    patience: float = PATIENCE,
 ) -> list[list[int]]:
     """Good orders of the variables in `groups`, group by group; the best first, and alone if the graph is easy.
 
     masks : scope of each table, a bit a variable ; weight : log₂ states of each variable
     groups : masks of the variables to eliminate; those of the second only after all of the first
+    effort, patience : scores to compute at most, on hard graphs; and at most for each entry of the best order so far
     """
     adjacency = neighbours(masks, len(weight))
     rules: list[Rule] = [fill, size]
@@ -79,9 +85,11 @@ def elimination_orders(
     search = _Search(adjacency, weight, groups)
     for rule in rules:
         search.attempt(rule, None, math.inf)
+        if search.entries <= EASY and patience < 1.0:  # the other rules cost more than they save
+            break
     rng = random.Random(0)
     turn = 0
-    while search.entries > EASY and search.computed < min(effort, 4 * search.entries):
+    while search.entries > EASY and search.computed < min(effort, patience * search.entries):
         # min-fill most often wins; the noise lets nearly equal candidates pass each other
         search.attempt(rules[(0, 0, 1, -1)[turn % 4]], rng, search.bar)
         turn += 1

@@ -12,7 +12,7 @@ import numpy as np
 from credo.errors import ParameterError
 from credo.probability.factors.elimination.layout import EXTRA, ONE, TABLES, WORK, Place, Space, cut, dense, encode
 from credo.probability.factors.elimination.memory import MEMORY_LIMIT, check_memory
-from credo.probability.factors.elimination.orders import EFFORT, bits, elimination_orders
+from credo.probability.factors.elimination.orders import EFFORT, PATIENCE, bits, elimination_orders
 from credo.probability.factors.elimination.pruning import without_barren, without_unrelated
 from credo.probability.factors.elimination.steps import NOTHING, Step, StepTree, backward, forward
 
@@ -92,6 +92,7 @@ def compile_plan(
     keep_total: bool = False,
     memory_limit: int = MEMORY_LIMIT,
     effort: int = EFFORT,
+    patience: float = PATIENCE,
 ) -> Plan:
     """Plan Σ (or max) over all variables but the targets of a product of tables, given states of the evidence.
 
@@ -105,7 +106,8 @@ def compile_plan(
     likelihoods : variables for which `run` gets a vector of likelihoods; with `batch` > 0 of shape (states, batch)
     sums_to_one : {table: variables over each of which it sums to 1}: lets tables be dropped that cannot matter
     keep_total : also keep tables unrelated to the targets, so that the total is that of all tables
-    memory_limit, effort : bytes of room to work; scores computed in search of an order
+    memory_limit : bytes of room to work
+    effort, patience : scores computed in search of an order; and for each entry of it (few, for a plan run once)
 
     Raises `MemoryLimitError` with the bytes predicted, before anything is allocated.
     Cost: some 20 µs a table and, if the graph is hard, a tenth of a second in search of an order.
@@ -122,7 +124,8 @@ def compile_plan(
     masks = [sum(1 << v for v in axes) & ~request.batch_bit for axes in request.axes]
     last = (len(request.sizes) - 1,) if batch else ()
     trees = []
-    for order in elimination_orders(masks, weight, [group for group in (summed, largest) if group], effort):
+    groups = [group for group in (summed, largest) if group]
+    for order in elimination_orders(masks, weight, groups, effort, patience):
         tree = forward(request.axes, order, (*goal, *last), weight, summed, largest)
         trees.append((tree.entries(weight), len(trees), order, tree))
     _, _, order, tree = min(trees)

@@ -1,0 +1,15 @@
+"""Bayesian optimisation on the unit cube: what to try next, given what was tried. Values are minimised.
+
+`propose`     `propose` and `recommend`
+`equations`   what a point is worth: pure functions of mean and sd, with slopes to the last digit
+`functions`   the same as functions of points
+`incumbents`  draws of best values that are uncertain, and of pending trials
+`search`      where an acquisition function is highest
+`ascent`      many local searches at once
+`points`, `checks`  even designs; arguments
+"""
+
+from credo.design.acquisition.propose import Proposal, Recommendation, State, propose, recommend
+from credo.design.surrogates.cube import Grid, OneHot
+
+__all__ = ["Grid", "OneHot", "Proposal", "Recommendation", "State", "propose", "recommend"]

@@ -1,0 +1,116 @@
+"""The usual surrogate: a Gaussian process with priors under which few trials do not mislead it.
+
+On the unit cube and standardised values, with d parameters:
+
+    k       Matérn 5/2, a lengthscale ℓ_j each; × exp(−Σ [levels differ]/ℓ_g) over categorical parameters
+    ℓ_j     LogNormal(√2 + ½ log d, √3), which grows as distances between points do
+    noise   variance LogNormal(−4, 1)
+    mean    a constant, integrated out
+
+Hyperparameters are where the posterior density *of ℓ and the variance themselves* is highest, as in the source. Credo's
+search is over their logs, whose density has another factor ℓ; LogNormal(μ − σ², σ) has its mode in logs where
+LogNormal(μ, σ) has it in ℓ.
+
+Hvarfner, Hellsten & Nardi (2024), Vanilla Bayesian optimization performs great in high dimensions, ICML.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from credo.design.surrogates.cube import Cube
+from credo.distributions import LogNormal
+from credo.kernels import Categorical, Kernel, Matern
+from credo.models.gaussian_process.belief import Belief
+from credo.models.gaussian_process.learning import climb
+from credo.models.gaussian_process.mean import mean_of
+from credo.models.gaussian_process.noise import Learned
+from credo.models.gaussian_process.observations import Observations
+from credo.models.gaussian_process.solvers.exact import Exact
+
+__all__ = ["believe", "learn"]
+
+LOCATION, SPREAD = float(np.sqrt(2.0)), float(np.sqrt(3.0))
+NOISE = LogNormal(-4.0 - 1.0, 1.0)
+# Where the user says that there is none: what a smooth kernel misses of an objective may still be as much as noise.
+NO_NOISE = LogNormal(-12.0, 2.0)
+# sd of noise, in sds of the values: 1e-2 is a variance of 1e-4, below which the covariance's condition costs more than
+# a better fit gains; 1e-3 where the user says that there is no noise.
+FLOOR_NOISY, FLOOR_EXACT = 1e-2, 1e-3
+CEILING = 3.0
+# Lengthscales of a thousandth of the cube are white noise, of 10⁴ a constant.
+LIMITS = (1e-3, 1e4)
+# Nats: differences that no proposal shows.
+TOLERANCE = 1e-3
+COLD, WARM = 60, 15
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter(Learned):
+    """A learned sd of noise with a floor of its own."""
+
+    floor: float = FLOOR_NOISY
+
+    @property
+    def bounds(self) -> np.ndarray:
+        return np.log([[self.floor, CEILING]])
+
+
+def kernel_of(cube: Cube) -> Kernel:
+    """The prior covariance on rows of the cube, at the mode of its prior."""
+    ordered, groups = cube.ordered.size, len(cube.groups)
+    mode = LOCATION - SPREAD**2 + 0.5 * np.log(ordered + groups)
+
+    def options(count: int, first: int) -> dict[str, Any]:
+        return {
+            "lengthscale": np.full(count, np.exp(mode)), "active_dims": tuple(range(first, first + count)),
+            "priors": {"lengthscale": LogNormal(np.full(count, mode), SPREAD)}, "limits": {"lengthscale": LIMITS},
+        }  # fmt: skip
+
+    if not groups:
+        return Matern(nu=2.5, **options(ordered, 0))
+    levels = Categorical(**options(groups, ordered))
+    return Matern(nu=2.5, **options(ordered, 0)) * levels if ordered else levels
+
+
+def believe(rows: np.ndarray, z: np.ndarray, cube: Cube, *, noisy: bool | None, theta: np.ndarray | None) -> Belief:
+    """The belief about standardised values z (n,) at rows (n, k), at given hyperparameters or the prior's mode."""
+    prior, floor = (NO_NOISE, FLOOR_EXACT) if noisy is False else (NOISE, FLOOR_NOISY)
+    noise = Scatter(float(np.exp(0.5 * prior.mu)), 1.0, 1.0, prior, True, floor=floor)
+    ones = np.ones(len(rows))
+    mean = mean_of("constant", None, rows, ones, 1.0)
+    solver: Any = Exact()
+    belief = Belief(kernel_of(cube), noise, mean, Observations.of(rows, z[:, None], ones, ones), solver)
+    if theta is None or theta.size != belief.theta.size:
+        return belief
+    return belief.at(np.clip(theta, *belief.bounds.T))
+
+
+def learn(belief: Belief, *, warm: bool, rng: np.random.Generator) -> np.ndarray:
+    """θ where log p(z | θ) + log p(θ) is highest: searched from the belief's own."""
+    last = belief
+    centre, spread = _normal_prior(belief)
+
+    def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
+        nonlocal last
+        last = last.at(theta)
+        score = last.evidence()
+        gap = (theta - centre) / spread
+        return score.value - 0.5 * float(gap @ gap), score.theta - gap / spread
+
+    found = climb(
+        objective, belief.theta, belief.bounds, rng=rng, tol=TOLERANCE, max_iter=WARM if warm else COLD, inference="map"
+    )
+    return found.theta
+
+
+def _normal_prior(belief: Belief) -> tuple[np.ndarray, np.ndarray]:
+    """Means and sds (h,) of θ: logs of LogNormals, in closed form what `Belief.log_prior` finds by differences."""
+    priors = [hyper.prior for hyper in belief.kernel.hyperparameters]
+    noise: Any = belief.noise
+    centre = np.concatenate([*(np.atleast_1d(prior.mu) for prior in priors), [0.5 * noise.prior.mu]])
+    sizes = [np.full(np.size(prior.mu), prior.sigma) for prior in priors]
+    return centre, np.concatenate([*sizes, [0.5 * noise.prior.sigma]])

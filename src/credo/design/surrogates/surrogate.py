@@ -1,0 +1,83 @@
+"""`Surrogate`: the belief about an objective that was tried at points of a cube, its values warped and standardised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from credo.design.surrogates.cube import Cube
+from credo.design.surrogates.gaussian_process import believe, learn
+from credo.design.surrogates.outcomes import Outcomes
+from credo.models.gaussian_process.belief import Belief
+
+__all__ = ["Surrogate", "fit_surrogate"]
+
+# Trials that a belief is conditioned on, at most: a candidate costs their square. Of more, the best half, and others
+# evenly through time.
+MOST = 1000
+# Trials that hyperparameters are learned from, at most: a step costs their cube.
+LEARNED = 400
+# With so many trials and more, they are learned again when there are a twentieth more.
+OFTEN, GROWTH = 100, 1.05
+
+
+@dataclass(frozen=True, eq=False)
+class Surrogate:
+    """belief : about standardised values at rows of the cube; outcomes : what these are
+
+    theta : hyperparameters; learned_from : how many trials they were learned from
+    """
+
+    belief: Belief
+    outcomes: Outcomes
+    cube: Cube
+    theta: tuple[float, ...]
+    learned_from: int
+
+    #: sd of learned noise, of the values', above which the best value counts as uncertain
+    NOISY: ClassVar[float] = 0.1
+
+    @property
+    def noise(self) -> float:
+        """sd of the noise, in sds of the values."""
+        return float(np.exp(self.belief.noise.theta[0]))
+
+    def mean_at(self, X: np.ndarray) -> np.ndarray:
+        """Mean (m,) of standardised values at points X (m, d)."""
+        return self.belief.latent_mean(self.cube.rows(X))[:, 0]
+
+
+def fit_surrogate(
+    X: np.ndarray,
+    y: np.ndarray,
+    cube: Cube,
+    *,
+    noisy: bool | None,
+    warp: bool,
+    theta: tuple[float, ...],
+    learned_from: int,
+    rng: np.random.Generator,
+) -> Surrogate:
+    """The belief given trials X (m, d), y (m,). theta : where a search for hyperparameters starts, () for afresh."""
+    outcomes = Outcomes.of(y, warp=warp)
+    z, rows = outcomes.inside(y), cube.rows(cube.snap(X))
+    known = np.asarray(theta) if theta else None
+    if known is None or len(y) < OFTEN or len(y) >= GROWTH * learned_from or len(y) < learned_from:
+        kept = _kept(z, LEARNED)
+        start = believe(rows[kept], z[kept], cube, noisy=noisy, theta=known)
+        known, learned_from = learn(start, warm=known is not None, rng=rng), len(y)
+    kept = _kept(z, MOST)
+    belief = believe(rows[kept], z[kept], cube, noisy=noisy, theta=known)
+    return Surrogate(belief, outcomes, cube, tuple(known.tolist()), learned_from)
+
+
+def _kept(z: np.ndarray, most: int) -> np.ndarray:
+    """Numbers (≤ most,) of trials: all, or the best half of `most` and others evenly through time."""
+    if len(z) <= most:
+        return np.arange(len(z))
+    order = np.argsort(z, kind="stable")
+    rest = np.sort(order[most // 2 :])
+    others = rest[np.linspace(0, len(rest) - 1, most - most // 2).astype(np.intp)]
+    return np.sort(np.concatenate([order[: most // 2], others]))

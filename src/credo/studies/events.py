@@ -1,0 +1,39 @@
+"""`Event`: one thing that happened to a study. Events are appended and never changed; their order is their number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Event", "KINDS"]
+
+#: what can happen → what its data hold
+KINDS: dict[str, str] = {
+    "created": "space, direction, seed, sampler, noisy",
+    "queued": "params to be asked before any other",
+    "asked": "params; why; memory of the sampler; lease, worker; queued: the entry of the queue it came from",
+    "reported": "step, value: an intermediate result",
+    "told": "value",
+    "failed": "reason",
+    "pruned": "reason, value: the last one, if any",
+    "stale": "reason: the worker is gone, so the point is asked again; a late answer still counts",
+    "narrowed": "ranges, fixed",
+    "note": "text",
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened, as JSON data.
+
+    sequence : 1, 2, … within the study, without gaps: the only order that counts
+    kind : one of `KINDS`; trial : its number, or None; data : see `KINDS`
+    time : seconds since 1970 by the clock of whoever wrote it, for people: clocks jump, so nothing depends on it
+    """
+
+    sequence: int
+    kind: str
+    trial: int | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+    time: float = 0.0

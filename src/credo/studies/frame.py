@@ -1,0 +1,35 @@
+"""Trials as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from credo.studies.trial import Trial
+
+__all__ = ["trials_frame"]
+
+
+def trials_frame(trials: Iterable[Trial], names: Sequence[str]) -> Any:
+    """A polars frame, a row a trial: id, state, value, the parameters (null where inactive), reason.
+
+    A column of mixed kinds (a categorical of numbers and text, say) becomes text.
+    """
+    import polars as pl
+
+    rows = list(trials)
+    columns: dict[str, Any] = {
+        "id": pl.Series([t.id for t in rows], dtype=pl.Int64),
+        "state": pl.Series([t.state for t in rows], dtype=pl.String),
+        "value": pl.Series([t.value for t in rows], dtype=pl.Float64),
+    }
+    for name in names:
+        values = [t.params.get(name) for t in rows]
+        kinds = {type(value) for value in values if value is not None}
+        if len(kinds) > 1 and not kinds <= {int, float}:
+            values = [None if value is None else str(value) for value in values]
+        elif kinds == {int, float}:
+            values = [None if value is None else float(value) for value in values]
+        columns[name if name not in columns else f"{name}_"] = pl.Series(values)
+    columns["reason" if "reason" not in columns else "reason_"] = pl.Series([t.reason for t in rows], dtype=pl.String)
+    return pl.DataFrame(columns)

@@ -1,0 +1,73 @@
+"""`Sampler`, the protocol of what proposes; `History`, what it sees; `Suggestion`, what it returns."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from credo.design.spaces import Space
+from credo.errors import ParameterError
+
+__all__ = ["History", "Sampler", "Suggestion", "sampler_of"]
+
+
+@dataclass(frozen=True)
+class History:
+    """What a sampler may know, in the order of the trials' numbers.
+
+    points, values : told trials; values (n,) with lower better, whatever the study's direction
+    failed : points whose trial failed or was pruned
+    index : the number of the trial to be proposed; seed : the study's
+    noisy : whether the same point may give another value: True, False or None (unknown)
+    memory : what the sampler returned with its last suggestion
+    """
+
+    points: Sequence[Mapping[str, Any]] = ()
+    values: np.ndarray = field(default_factory=lambda: np.empty(0))
+    failed: Sequence[Mapping[str, Any]] = ()
+    index: int = 0
+    seed: int = 0
+    noisy: bool | None = None
+    memory: Any = None
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A point to try; `why` and `memory` are JSON data, kept with the trial and handed back in the next `History`."""
+
+    params: Mapping[str, Any]
+    why: Mapping[str, Any] = field(default_factory=dict)
+    memory: Any = None
+
+
+@runtime_checkable
+class Sampler(Protocol):
+    """Anything with this method; it must not depend on anything but its arguments, so that a study replays."""
+
+    def propose(
+        self, space: Space, history: History, pending: Sequence[Mapping[str, Any]], rng: np.random.Generator
+    ) -> Suggestion | Mapping[str, Any]:
+        """The next point to try; `pending` are being tried."""
+        ...
+
+
+# Imported when chosen: the model's Gaussian process takes a second, which a worker with a plain design need not pay.
+_NAMED = {
+    "auto": ("credo.studies.samplers.model", "ModelSampler"),
+    "sobol": ("credo.studies.samplers.designs", "SobolSampler"),
+    "random": ("credo.studies.samplers.designs", "RandomSampler"),
+}
+
+
+def sampler_of(given: Any) -> tuple[str, Sampler]:
+    """Name and sampler from "auto", "sobol", "random" or a `Sampler`."""
+    if isinstance(given, str) and given in _NAMED:
+        module, name = _NAMED[given]
+        return given, getattr(importlib.import_module(module), name)()
+    if not isinstance(given, (str, type)) and isinstance(given, Sampler):
+        return type(given).__name__, given
+    raise ParameterError("Study", "sampler", f"one of {sorted(_NAMED)} or an object with a method propose", given)

@@ -1,0 +1,133 @@
+"""`StudyState`: the fold over events. Two workers who have read the same events know the same."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from credo.design.spaces import Space
+from credo.errors import FileFormatError
+from credo.studies.events import Event
+from credo.studies.trial import Trial
+
+__all__ = ["StudyState"]
+
+# A point that was lost with its worker this often is perhaps what kills workers.
+MOST_RETRIES = 2
+
+
+class StudyState:
+    """Trials, queue, notes and the current space, after the events applied so far.
+
+    `space` is the space as created. The caller supplies it: functions among its constraints are not data.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.sequence = 0
+        self.trials: dict[int, Trial] = {}
+        self.queue: dict[int, tuple[dict[str, Any], int, int | None]] = {}  # event → params, retries, the lost trial
+        self.tried: set[tuple[Any, ...]] = set()  # keys of all points asked
+        self.notes: list[Any] = []
+        self.memory: Any = None
+        self._retries: dict[int, int] = {}
+        self._memory_of = -1
+
+    @property
+    def next_id(self) -> int:
+        """The number of the next trial."""
+        return len(self.trials)
+
+    @property
+    def n_alive(self) -> int:
+        """How many trials are finished or will be."""
+        return sum(trial.state != "stale" for trial in self.trials.values())
+
+    def apply(self, events: Iterable[Event]) -> None:
+        """Take in events in their order; those already taken in are skipped."""
+        for event in events:
+            if event.sequence <= self.sequence:
+                continue
+            if event.sequence != self.sequence + 1:
+                raise FileFormatError(
+                    f"The study's events {self.sequence + 1} to {event.sequence - 1} are missing.",
+                    value=event.sequence,
+                    remedy="The storage is damaged: restore a copy.",
+                )
+            handler = getattr(self, f"_{event.kind}", None)
+            if handler is None:
+                raise FileFormatError(
+                    f"The study holds events of an unknown kind, {event.kind!r}.",
+                    value=event.kind,
+                    remedy="A newer Credo wrote them: pip install -U credo.",
+                )
+            try:
+                handler(event, event.data)
+            except (KeyError, TypeError) as error:
+                raise FileFormatError(
+                    f"Event {event.sequence} ({event.kind}) of the study is incomplete: {error!r}.", value=event
+                ) from error
+            self.sequence = event.sequence
+
+    # -- one method a kind -------------------------------------------------------------------------------------
+
+    def _created(self, event: Event, data: Mapping[str, Any]) -> None:
+        pass
+
+    def _note(self, event: Event, data: Mapping[str, Any]) -> None:
+        self.notes.append(data["text"])
+
+    def _queued(self, event: Event, data: Mapping[str, Any]) -> None:
+        self.queue[event.sequence] = (dict(data["params"]), 0, None)
+
+    def _asked(self, event: Event, data: Mapping[str, Any]) -> None:
+        trial = event.trial
+        if trial is None or trial != self.next_id:
+            raise FileFormatError(f"Trial {trial} was asked where {self.next_id} was due.", value=trial)
+        if "queued" in data:
+            _, self._retries[trial], _ = self.queue.pop(data["queued"], ({}, 0, None))
+        if data.get("memory") is not None and trial > self._memory_of:
+            self.memory, self._memory_of = data["memory"], trial
+        self.tried.add(self.space.key(data["params"]))
+        self.trials[trial] = Trial(
+            trial, dict(data["params"]), why=data.get("why") or {}, lease=data.get("lease"), worker=data.get("worker")
+        )
+
+    def _change(self, event: Event, **changes: Any) -> None:
+        assert event.trial is not None
+        self.trials[event.trial] = dataclasses.replace(self.trials[event.trial], **changes)
+
+    def _reported(self, event: Event, data: Mapping[str, Any]) -> None:
+        assert event.trial is not None
+        reported = self.trials[event.trial].reported
+        self._change(event, reported=(*reported, (data["step"], data["value"])))
+
+    def _told(self, event: Event, data: Mapping[str, Any]) -> None:
+        self._change(event, state="told", value=data["value"], reason=None)
+        self._unqueue(event.trial)
+
+    def _failed(self, event: Event, data: Mapping[str, Any]) -> None:
+        self._change(event, state="failed", reason=data["reason"])
+        self._unqueue(event.trial)
+
+    def _pruned(self, event: Event, data: Mapping[str, Any]) -> None:
+        self._change(event, state="pruned", reason=data.get("reason"), value=data.get("value"))
+        self._unqueue(event.trial)
+
+    def _stale(self, event: Event, data: Mapping[str, Any]) -> None:
+        assert event.trial is not None
+        trial = self.trials[event.trial]
+        if trial.is_finished:
+            return  # the answer was on its way
+        self._change(event, state="stale", reason=data["reason"])
+        retries = self._retries.get(trial.id, 0)
+        if retries < MOST_RETRIES and trial.state != "stale":
+            self.queue[event.sequence] = (dict(trial.params), retries + 1, trial.id)
+
+    def _narrowed(self, event: Event, data: Mapping[str, Any]) -> None:
+        self.space = self.space.narrowed(data.get("ranges") or {}).fixed(data.get("fixed") or {})
+
+    def _unqueue(self, trial: int | None) -> None:
+        """A late answer makes asking the same point again needless."""
+        self.queue = {key: entry for key, entry in self.queue.items() if entry[2] != trial}

@@ -1,0 +1,32 @@
+"""Objectives that another process can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+from credo.studies import Pruned
+
+
+def square(params: dict[str, Any]) -> float:
+    return params["x"] ** 2
+
+
+def hostile(params: dict[str, Any]) -> Any:
+    """By n: fine, raises, is killed, exits, hangs, is pruned, returns what cannot be pickled."""
+    match params["n"]:
+        case 1:
+            raise ValueError("one")
+        case 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        case 3:
+            os._exit(3)
+        case 4:
+            time.sleep(600)
+        case 5:
+            raise Pruned(5.0)
+        case 6:
+            return lambda: 0
+    return 1.0
