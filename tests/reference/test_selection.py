@@ -82,7 +82,7 @@ def models(X: np.ndarray, y: np.ndarray, task: str) -> dict[str, Any]:
         warnings.simplefilter("ignore", ModelWarning)  # concrete's rows come in groups of mixtures
         warnings.simplefilter("ignore", ConvergenceWarning)  # classes that are all but separated
         listed = candidates(task, X.shape[1], len(y))
-        # no evidence, or one on a scale of its own: an average by evidence would leave them out, or refuse
+        # no evidence, or one on a scale of its own: an average by evidence leaves them out, with a warning
         for name in ("naive_bayes", "process"):
             listed.pop(name, None)
         comparison = compare(listed, X, y)

@@ -193,13 +193,15 @@ def test_prints_saves_and_repeats(tmp_path):
 
 
 def test_candidates():
-    assert list(candidates("classification", 4)) == ["baseline", "logistic", "naive_bayes", "squares", "interactions"]
+    assert list(candidates("classification", 4)) == [
+        "baseline", "logistic", "naive_bayes", "squares", "interactions", "process",
+    ]  # fmt: skip
     measured = OutcomeShape.of([0, 1, 0, 1], np.arange(8.0).reshape(4, 2))
     assert {"lda", "qda"} < set(candidates("classification", 2, outcome=measured))
     large = candidates("regression", 2000, 100_000)
     assert "baseline" in large
     assert "memory" in large.skipped["interactions"] or "GB" in large.skipped["interactions"]
-    assert set(large) | set(large.skipped) == {"baseline", "linear", "squares", "interactions"}
+    assert set(large) | set(large.skipped) == {"baseline", "linear", "squares", "interactions", "process"}
     skipped = compare(candidates("regression", 3, 90, seconds=1e-6), X, Y)
     assert "interactions" in skipped.skipped
     assert "Not tried: interactions" in str(skipped)

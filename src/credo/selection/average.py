@@ -255,16 +255,23 @@ def _as_compared(record: Evidence | None, log_value: float | None) -> Evidence |
 
 
 def _with_evidence(fitted: dict[str, Any]) -> dict[str, Any]:
-    """The models that could have one: those that model more than the outcomes compute none of the outcomes alone."""
-    lacking = [name for name, model in fitted.items() if evidence_of(model) is None]
-    if not lacking or len(lacking) == len(fitted):
+    """The models that could have one on a scale with the others: those that model more than the outcomes compute none
+    of the outcomes alone, and what a process maximises over its hyperparameters has other improper priors."""
+    records = {name: evidence_of(model) for name, model in fitted.items()}
+    known = {name: record for name, record in records.items() if record is not None}
+    if not known:
         return fitted
-    warn(
-        f"average: {', '.join(lacking)} computes no evidence and is left out; by='stacking' weighs all by held-out "
-        "scores.",
-        ModelWarning,
-    )
-    return {name: model for name, model in fitted.items() if name not in lacking}
+    plain = next((record for record in known.values() if not record.maximised), None)
+    apart = [n for n, r in known.items() if r.maximised and plain is not None and r.obstacle(plain) is not None]
+    lacking = [name for name in fitted if name not in known]
+    reasons = [f"{', '.join(lacking)} computes no evidence"] if lacking else []
+    reasons += [f"{', '.join(apart)} has one on a scale of its own"] if apart else []
+    if reasons:
+        warn(
+            f"average: {' and '.join(reasons)}, and is left out; by='stacking' weighs all by held-out scores.",
+            ModelWarning,
+        )
+    return {name: model for name, model in fitted.items() if name not in (*lacking, *apart)}
 
 
 def _from_comparison(comparison: Comparison, by: str, prior: Any) -> ModelAverage:
