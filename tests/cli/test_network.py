@@ -235,7 +235,8 @@ def test_a_cell_that_is_no_state_is_named_by_row(credo, tmp_path):
     rows.write_text("xray,tub\nyes,no\nmaybe,no\n")
     done = credo("network", "predict", ASIA, rows, "-t", "lung", "-q")
     assert done.code == 1
-    assert "row 1, column xray" in done.err
+    assert "row 1 (counted from 0; " in done.err
+    assert "rows.csv, line 3), column xray" in done.err
     assert "'maybe'" in done.err
 
 
@@ -279,3 +280,47 @@ def test_quiet_says_nothing(credo, weather, tmp_path):
         done = credo("network", *arguments, "--quiet")
         assert (done.code, done.out, done.err) == (0, "", "")
     assert json.loads(credo("network", "query", ASIA, "-t", "lung", "--quiet", "--json").out)["evidence"] == {}
+
+
+def test_files_that_hold_something_else(credo, tmp_path):
+    garbage, missing, odd, text = (tmp_path / name for name in ("g.credo", "m.credo", "o.credo", "a.txt"))
+    garbage.write_text("no")
+    text.write_text("no")
+    cr.save(cr.LinearGaussianNetwork([], {"x": cr.LinearGaussian(0.0, sd=1.0)}), odd)
+    for path, said in (
+        (garbage, "not a Credo file"), (missing, "No such file"), (odd, "LinearGaussianNetwork"), (text, "Rename it"),
+        (tmp_path / "m.txt", "no file"),
+    ):  # fmt: skip
+        done = credo("network", "show", path)
+        assert done.code == 1
+        assert said in done.err
+    assert "credo.load(" in credo("network", "show", odd).err
+    assert f"credo network show {ASIA}" in credo("show", ASIA).err
+
+
+def test_evidence_against_do(credo):
+    done = credo("network", "query", ASIA, "-t", "lung", "-e", "smoke=yes", "--do", "smoke=no")
+    assert done.code == 2
+    assert "smoke=no, as --do set it" in done.err
+
+
+def test_what_to_observe_next_and_what_the_answer_hangs_on(credo):
+    network, seen = BayesianNetwork.read(ASIA), {"xray": "yes"}
+    found = credo("network", "query", ASIA, "-t", "lung", "-e", "xray=yes", "--voi", "--json").json
+    assert found["value_of_information"] == pytest.approx(network.value_of_information("lung", seen))
+    assert next(iter(found["value_of_information"])) == "either"
+    found = credo("network", "query", ASIA, "-t", "lung", "-e", "xray=yes", "--sensitivity", "yes", "--json").json
+    first = network.sensitivity("lung", "yes", seen)[0]
+    assert found["sensitivity"][0]["node"] == first.node
+    assert found["sensitivity"][0]["high"] == pytest.approx(first.high)
+    said = credo("network", "query", ASIA, "-t", "lung", "-e", "xray=yes", "--sensitivity", "yes").out
+    assert "P(lung=yes | xray=yes) if a number" in said
+    assert "P(evidence) = 0.11029" in credo("network", "query", ASIA, "-t", "lung", "--joint", "-e", "xray=yes").out
+    for wrong, told in (
+        (("-t", "lung", "-t", "tub", "--voi"), "one node"),
+        (("-t", "lung", "--voi", "--mpe"), "one at a time"),
+        (("-t", "lung", "--sensitivity", "yse"), "Did you mean 'yes'"),
+    ):
+        done = credo("network", "query", ASIA, *wrong)
+        assert done.code == 2
+        assert told in done.err

@@ -11,7 +11,7 @@ import typer
 
 from credo.cli.options import DataArgument, DropOption, Reading, Seed, with_reading, with_terminal
 from credo.cli.terminal import Terminal
-from credo.errors import ParameterError
+from credo.errors import DataError, ParameterError
 
 __all__ = ["app", "show", "query", "learn", "predict"]
 
@@ -52,7 +52,8 @@ def show(
     seed: Seed = 0,
 ) -> None:
     """Show nodes, states, arrows and parameters of a network; with evidence, the probabilities of all states."""
-    from credo.cli.network_parts import belief_tables, listed, open_network, parsed
+    from credo.cli.network_answers import believed
+    from credo.cli.network_parts import belief_tables, listed, open_network, parsed, unset
     from credo.cli.text import grid, label_text
     from credo.numerics.readable import count, shortened
 
@@ -62,13 +63,14 @@ def show(
         network = open_network(file)
     d = network.definition_
     seen, set_ = parsed(d.states, evidence, "--evidence"), parsed(d.states, do, "--do")
-    believed, errors = None, None
+    unset(seen, set_)
+    laws, errors = None, None
     if marginals or seen or set_ or output is not None:
         with terminal.step("Computing marginals"):
-            believed, errors, _ = _marginals(network.do(set_) if set_ else network, seen, seed)
+            laws, errors, _ = believed(network.do(set_) if set_ else network, seen, seed)
     if output is not None:
-        _draw(d, believed, seen, set_, output)
-    wanted = believed if marginals or seen or set_ else None
+        _draw(d, laws, seen, set_, output)
+    wanted = laws if marginals or seen or set_ else None
     nodes = [
         {
             "name": node, "states": list(d.states[node]), "parents": list(d.parents[node]),
@@ -125,14 +127,25 @@ def query(
         bool,
         typer.Option("--mpe", help="The most probable states of all nodes together (of the targets, if there are)."),
     ] = False,
+    voi: Annotated[
+        bool, typer.Option("--voi", help="What to observe next: how much each node would tell of the target.")
+    ] = False,
+    sensitivity: Annotated[
+        str | None,
+        typer.Option("--sensitivity", metavar="STATE", help="Numbers of the tables on which the target's STATE hangs."),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
-    """Tell the probabilities of nodes given evidence and actions, or the most probable explanation."""
-    from credo.cli.network_parts import listed, open_network, parsed
+    """Tell the probabilities of nodes given evidence and actions, the best explanation, or what hangs on what."""
+    from credo.cli.network_answers import answer, explain, sensitive, worth
+    from credo.cli.network_answers import joint as joint_law
+    from credo.cli.network_parts import listed, open_network, parsed, unset
     from credo.models.network.findings import known_node
 
     if not target and not mpe:
         raise ParameterError("", "--target", "given, or --mpe", None, "As in: --target lung --evidence xray=yes")
+    if sum((mpe, joint, voi, sensitivity is not None)) > 1:
+        raise ParameterError("", "--mpe, --joint, --voi, --sensitivity", "given one at a time", "several")
     with terminal.step(f"Reading {file}"):
         network = open_network(file)
     try:
@@ -142,99 +155,21 @@ def query(
     seen, set_ = parsed(network.states, evidence, "--evidence"), parsed(network.states, do, "--do")
     if taken := [name for name in names if name in seen]:
         raise ParameterError("", "--target", "a node without evidence", taken[0])
+    unset(seen, set_)
+    if (voi or sensitivity is not None) and len(names) != 1:
+        raise ParameterError("", "--target", "one node, for --voi and --sensitivity", names)
+    state = None if sensitivity is None else parsed(network.states, [f"{names[0]}={sensitivity}"], "--sensitivity")
     asked = network.do(set_) if set_ else network
     base = {"kind": "network query", "network": network.name or file, "evidence": seen, "do": set_}
     given = listed(seen, set_)
     with terminal.step("Computing"):
-        found = (_explain if mpe else _joint if joint else _answer)(asked, names, seen, given, seed)
+        if state is not None:
+            found = sensitive(asked, names, seen, given, state[names[0]])
+        else:
+            ask = explain if mpe else joint_law if joint else worth if voi else answer
+            found = ask(asked, names, seen, given, seed)
     terminal.document({**base, **found[0], "warnings": list(terminal.warned)})
     terminal.say(*found[1])
-
-
-def _answer(network: Any, names: list[str], seen: dict[str, Any], given: str, seed: int) -> tuple[dict[str, Any], Any]:
-    """Each target by itself: (document, lines)."""
-    from credo.cli.network_parts import belief_tables
-    from credo.cli.text import label_text
-
-    laws, errors, evidence = _marginals(network, seen, seed, names)
-    document: dict[str, Any] = {
-        "log_probability_of_evidence": evidence,
-        "answers": {name: {label_text(state): p for state, p in law.items()} for name, law in laws.items()},
-    }
-    if errors is not None:
-        document["standard_errors"] = {name: errors[name] for name in names}
-    lines = [f"P(target{given}):" if len(names) > 1 else f"P({names[0]}{given}):", *belief_tables(laws, errors)]
-    return document, [*lines, *_evidence_line(seen, evidence)]
-
-
-def _evidence_line(seen: dict[str, Any], log_probability: float) -> list[str]:
-    import math
-
-    from credo.numerics.readable import number
-
-    if not seen:
-        return []
-    if math.isnan(log_probability):
-        return []
-    p = math.exp(log_probability)
-    return [f"P(evidence) = {number(p, 6)}" if p > 0.0 else f"log P(evidence) = {number(log_probability, 6)}"]
-
-
-def _joint(network: Any, names: list[str], seen: dict[str, Any], given: str, seed: int) -> tuple[dict[str, Any], Any]:
-    """The targets together, the likeliest combinations first."""
-    import numpy as np
-
-    from credo.cli.network_parts import header
-    from credo.cli.text import grid, label_text
-    from credo.numerics.readable import count
-
-    law = network.query(names, seen, joint=True)
-    p, own = law.values.ravel(), [network.states[name] for name in names]
-    places = np.stack(np.unravel_index(np.argsort(-p, kind="stable"), law.values.shape), axis=1).tolist()
-    rows = [([label_text(own[k][i]) for k, i in enumerate(row)], float(law.values[tuple(row)])) for row in places]
-    document = {
-        "joint": [{"states": dict(zip(names, states, strict=True)), "probability": value} for states, value in rows]
-    }
-    shown = grid(
-        [*map(header, names), "probability"], [[*states, f"{value:.6f}"] for states, value in rows[:_SHOWN]], len(names)
-    )
-    more = [f"… and {count(len(rows) - _SHOWN, 'combination')} more."] if len(rows) > _SHOWN else []
-    return document, [f"P({', '.join(names)}{given}):", shown, *more]
-
-
-def _explain(network: Any, names: list[str], seen: dict[str, Any], given: str, seed: int) -> tuple[dict[str, Any], Any]:
-    """The most probable states together, of all nodes or of the targets."""
-    import math
-
-    from credo.cli.text import grid, label_text
-    from credo.numerics.readable import number
-
-    best = network.map(names, seen) if names else network.mpe(seen)
-    log_evidence = network.log_probability(seen) if seen else 0.0
-    posterior = math.exp(best.log_probability - log_evidence)
-    document = {
-        "mpe": {node: label_text(state) for node, state in best.states.items()},
-        "log_probability": best.log_probability,
-        "posterior_probability": posterior,
-    }
-    table = grid(["node", "state"], [[node, label_text(state)] for node, state in best.states.items()], 2)
-    return document, [
-        f"The most probable states{given.replace(' |', ' given', 1)}:", table,
-        f"Together their probability is {number(posterior, 6)}.",
-    ]  # fmt: skip
-
-
-def _marginals(
-    network: Any, seen: dict[str, Any], seed: int, targets: list[str] | None = None
-) -> tuple[dict[str, Any], dict[str, Any] | None, float]:
-    """(laws, standard errors where exact answers would not fit into memory, log P(evidence))."""
-    import numpy as np
-
-    from credo.models.network.sampling import approximate_marginals
-
-    found = approximate_marginals(network, seen, np.random.default_rng(seed), targets=targets)
-    errors = None if found.exact else dict(found.standard_errors)
-    return dict(found.marginals), errors, found.log_probability
 
 
 def _checked_picture(path: Path, source: str) -> None:
@@ -344,7 +279,7 @@ def predict(
 ) -> None:  # fmt: skip
     """Predict a node for every row, from the row's other cells; any may be missing."""
     from credo.cli.network_learning import predicted_rows
-    from credo.cli.network_parts import header, open_network
+    from credo.cli.network_parts import at_line, header, open_network
     from credo.cli.rows import check_writable, print_rows, write_rows
     from credo.cli.text import grid, label_text
     from credo.models.network.findings import known_node
@@ -359,7 +294,11 @@ def predict(
     except ParameterError as error:
         raise ParameterError("", "--target", error.constraint, error.value, error.remedy) from error
     with terminal.step(f"Predicting {data}"):
-        rows = predicted_rows(network, reading.open(data), target, tuple(keep or ()))
+        table = reading.open(data)
+        try:
+            rows = predicted_rows(network, table, target, tuple(keep or ()))
+        except DataError as error:
+            raise at_line(error, table) from error
     summary = {"kind": "network predictions", "target": target, "rows": rows.height}
     if output is not None:
         write_rows(iter([rows]), output)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from credo.errors import ParameterError
+from credo.errors import DataError, ParameterError
 
 __all__ = [
-    "arrows_of", "belief_tables", "checked_network_output", "header", "listed", "open_network", "parsed", "state_of",
-    "write_network_file",
+    "arrows_of", "at_line", "belief_tables", "checked_network_output", "header", "listed", "open_network", "parsed",
+    "state_of", "unset", "write_network_file",
 ]  # fmt: skip
 
 ENDINGS = (".bif", ".xmlbif", ".bifxml", ".xml", ".uai", ".net", ".credo")
@@ -32,14 +33,45 @@ def open_network(path: str) -> Any:
     from credo.models.network.network import BayesianNetwork
     from credo.saving import is_credo_file, load
 
-    if not is_credo_file(path):
-        return BayesianNetwork.read(path)
+    if not (path.lower().endswith(".credo") or is_credo_file(path)):
+        return _read_text(path)
     found = load(path)
-    if not isinstance(found, BayesianNetwork):
+    if isinstance(found, BayesianNetwork):
+        return found
+    kind = type(found).__name__
+    if kind.endswith("Network"):  # of decisions, or of numbers
         raise FileFormatError(
-            f"{path} holds a {type(found).__name__}, not a network.", value=path, remedy=f"Try: credo show {path}"
+            f"{path} holds a {kind}; `credo network` is for networks of finitely many states, without decisions.",
+            value=path,
+            remedy=f"Open it in Python: credo.load({path!r}).",
         )
-    return found
+    raise FileFormatError(f"{path} holds a {kind}, not a network.", value=path, remedy=f"Try: credo show {path}")
+
+
+def _read_text(path: str) -> Any:
+    """By the ending; what is not there is said to be missing, whatever its ending."""
+    from credo.errors import FileFormatError, MissingFileError
+    from credo.models.network.network import BayesianNetwork
+
+    if path.lower().removesuffix(".gz").endswith(ENDINGS):
+        return BayesianNetwork.read(path)
+    if not os.path.exists(path):
+        raise MissingFileError(f"There is no file {path!r}.", value=path)
+    raise FileFormatError(
+        f"{path} does not say in which format it is: networks end in {', '.join(ENDINGS)}.", value=path,
+        remedy="Rename it.",
+    )  # fmt: skip
+
+
+def at_line(error: DataError, table: Any) -> DataError:
+    """The same of a file: the row's number is said to be counted from 0, and the line it stands in."""
+    if not error.rows:
+        return error
+    row = error.rows[0]
+    place = f"row {row} (counted from 0; {table.reader.position(row)})"
+    return DataError(
+        str(error).replace(f"row {row}", place, 1), rows=error.rows, columns=error.columns, value=error.value
+    )
 
 
 def checked_network_output(path: Path, data: str) -> Path:
@@ -81,6 +113,13 @@ def parsed(states: States, findings: Iterable[str] | None, option: str) -> dict[
             raise ParameterError("", option, "given once a node", text, f"It also says {node}={found[node]}.")
         found[node] = state
     return found
+
+
+def unset(seen: Mapping[str, Any], set_: Mapping[str, Any]) -> None:
+    """An error where what was seen is not what was set."""
+    for node, state in seen.items():
+        if node in set_ and set_[node] != state:
+            raise ParameterError("", "--evidence", f"{node}={set_[node]}, as --do set it", f"{node}={state}")
 
 
 def _cut(states: States, text: str, option: str) -> tuple[str, Any]:

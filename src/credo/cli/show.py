@@ -9,8 +9,12 @@ import typer
 
 from credo.cli.options import Reading, Seed, with_reading, with_terminal
 from credo.cli.terminal import Terminal
+from credo.errors import FileFormatError
 
 __all__ = ["show"]
+
+# Endings of files that hold a Bayesian network, and nothing else.
+_NETWORKS = (".bif", ".xmlbif", ".bifxml", ".uai", ".net")
 
 
 @with_terminal
@@ -39,6 +43,8 @@ def show(
 
     if path != "-" and is_credo_file(path):
         _show_model(path, interval, terminal)
+    elif path.lower().removesuffix(".gz").endswith(_NETWORKS):
+        raise FileFormatError(f"{path} is a network, not a table.", remedy=f"Try: credo network show {path}")
     else:
         _show_table(path, reading, write_schema, terminal)
 

@@ -67,7 +67,7 @@ class Comparison:
     >>> X = np.random.default_rng(0).normal(size=(60, 2)); y = X[:, 0] + 0.1 * np.sin(9.0 * X[:, 1])
     >>> comparison = compare(candidates("regression", 2), X, y)
     >>> comparison.chosen, comparison.scheme
-    ('linear', 'exact leave-one-out')
+    ('linear', '5 shuffled folds')
     """
 
     rows: tuple[ComparisonRow, ...]

@@ -129,9 +129,9 @@ def candidates(
 
     >>> from credo.selection import OutcomeShape
     >>> list(candidates("regression", 5, outcome=OutcomeShape.of([0, 2, 1, 0, 3, 9])))
-    ['baseline', 'poisson', 'negative_binomial', 'linear', 'squares', 'interactions']
+    ['baseline', 'poisson', 'negative_binomial', 'linear', 'squares', 'interactions', 'process']
     >>> list(candidates("regression", n_features=5))
-    ['baseline', 'linear', 'squares', 'interactions']
+    ['baseline', 'linear', 'squares', 'interactions', 'process']
     >>> candidates("classification", 300, 10_000).skipped["interactions"]
     '45,450 columns × 10,000 rows would take about 53.2 GB of memory (limit 2.0).'
     """

@@ -151,3 +151,15 @@ def test_conflict():
     alone = BayesianNetwork([], {"a": [1.0, 0.0], "b": [0.5, 0.5]})
     with pytest.raises(ZeroProbabilityError, match="a=1 is impossible"):
         alone.conflict({"a": 1, "b": 0})
+
+
+def test_a_tornado_prints_its_widest_bars_and_stays_within_probabilities():
+    network = BayesianNetwork.read(DATA / "asia.bif")
+    found = network.sensitivity("lung", "yes", {"xray": "yes"}, share=1.0)
+    lines = repr(found).splitlines()
+    assert lines[0].split() == ["probability", "in", "a", "table", "value", "moved", "to", "answer", "slope"]
+    assert lines[1].startswith(f"P({found[0].node}={found[0].state}")
+    assert len(lines) == 12
+    assert lines[-1] == f"… and {len(found) - 10} more"
+    assert isinstance(found, list)
+    assert all(0.0 <= end <= 1.0 for each in found for end in (each.low, each.high) if end == end)

@@ -279,3 +279,15 @@ def test_tables_too_large_are_refused_before_memory_is_asked_for():
         ParameterError, match=r"of at most 134217728 probabilities, got 4294967296\. Gather the parents"
     ):
         NetworkDefinition.from_edges([(parent, "a") for parent in parents], tables)
+
+
+def test_a_slip_of_the_pen_in_a_row_makes_no_state():
+    rows = {"x": {"wet": 0.3, "dry": 0.7}, "y": {"wet": 0.5, "dyr": 0.5}}
+    with pytest.raises(ParameterError, match=r"row y, must .*'wet', 'dry'.*'dyr'.*Did you mean 'dry'"):
+        NetworkDefinition.from_edges([("a", "b")], {"a": {"x": 0.5, "y": 0.5}, "b": rows})
+    named = NetworkDefinition.from_edges(
+        [("a", "b")], {"a": {"x": 0.5, "y": 0.5}, "b": rows}, {"b": ("wet", "dry", "dyr")}
+    )
+    assert named.tables["b"].tolist() == [[0.3, 0.7, 0.0], [0.5, 0.0, 0.5]]
+    one = NetworkDefinition.from_edges([("a", "b")], {"a": [0.5, 0.5], "b": {0: {"n": 0.2, "y": 0.8}, 1: {"y": 1.0}}})
+    assert one.tables["b"].tolist() == [[0.2, 0.8], [0.0, 1.0]]

@@ -231,3 +231,39 @@ def test_what_a_notebook_shows():
     assert 'class="bar"' not in notebook_html(narrow)  # names, rather than an error or an hour
     big = BayesianNetwork.of(random_network(np.random.default_rng(0), 301))
     assert notebook_html(big).startswith("<code>&lt;BayesianNetwork")
+
+
+def texts_of(svg):
+    return ["".join(each.itertext()) for each in ET.fromstring(svg).iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("name", sorted(p.name for p in DATA.iterdir() if p.suffix in (".bif", ".net", ".bifxml")))
+def test_every_picture_is_xml_whatever_was_seen(name):
+    network = BayesianNetwork.read(DATA / name)
+    for node in network.nodes[:12]:
+        evidence = {node: network.states[node][-1]}
+        if network.probability(evidence) > 0.0:
+            drawn = picture(network, evidence)
+            ET.fromstring(drawn.svg())
+            ET.fromstring(re.search("<svg.*</svg>", drawn.html(), re.S).group())
+
+
+def test_alarm_has_shares_below_what_is_printed():
+    drawn = picture(BayesianNetwork.read(DATA / "alarm.bif"), {"HRBP": "HIGH"})
+    assert "<0.1" in texts_of(drawn.svg())
+
+
+def test_names_and_states_may_be_any_text():
+    odd = '<a & "b">\x00\ud800'
+    network = BayesianNetwork([(odd, "c")], {odd: {odd: 1e-5, "'": 1 - 1e-5}, "c": np.eye(2)}, name=odd)
+    for drawn in (picture(network), picture(network, {"c": 1}), picture(network, {"c": [1.0, 2.0]}, {odd: odd})):
+        ET.fromstring(drawn.svg())
+        ET.fromstring(re.search("<svg.*</svg>", drawn.html(), re.S).group())
+        drawn.html().encode()
+
+
+def test_written_by_ending(tmp_path):
+    drawn = picture(BayesianNetwork([], {"coin": [0.5, 0.5]}))
+    with pytest.raises(ParameterError, match=r"Picture.write.path must be .* .svg or .html, got .*png"):
+        drawn.write(tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import credo as cr
-from credo.errors import ParameterError, ZeroProbabilityError
+from credo.errors import ParameterError, SaveError, ZeroProbabilityError
 from credo.models.network.definition import NetworkDefinition
 from credo.models.network.network import BayesianNetwork
 from credo.models.network.nodes import Deterministic
@@ -257,7 +257,7 @@ def test_impossible_evidence_names_a_smallest_conflict(sprinkler):
     assert caught.value.value == {"wet": "yes", "rain": "no", "sprinkler": "no"}
     surplus = sprinkler.do({"cloudy": "no"})
     for call in (surplus.marginals, surplus.mpe, lambda e: surplus.map("rain", e)):
-        with pytest.raises(ZeroProbabilityError, match="cloudy='yes' is impossible by itself"):
+        with pytest.raises(ZeroProbabilityError, match="set 'cloudy' to 'no', so that it cannot be seen as 'yes'"):
             call({"wet": "yes", "cloudy": "yes", "sprinkler": "no"})
     assert surplus.log_probability({"cloudy": "yes"}) == -np.inf
     assert surplus.probability({"cloudy": "yes"}) == 0.0
@@ -366,3 +366,35 @@ def test_tables_from_rows(sprinkler):
     learned = BayesianNetwork.learn({"a": [0, 1] * 50, "b": [0, 1] * 50, "c": [0, 0, 1, 1] * 25})
     assert len(learned.edges) == 1
     assert learned.query("a", {"b": 1})[1] > 0.98
+
+
+def test_what_do_set_is_not_seen_otherwise(sprinkler, tmp_path):
+    cr.save(sprinkler.do({"sprinkler": "yes"}), tmp_path / "a.credo")
+    for acted in (sprinkler.do({"rain": "no"}).do({"sprinkler": "yes"}), cr.load(tmp_path / "a.credo")):
+        for ask in (lambda n, e: n.query("cloudy", e), lambda n, e: n.conflict(e)):
+            with pytest.raises(ZeroProbabilityError, match=r"do\(\) set 'sprinkler' to 'yes', .* seen as 'no'"):
+                ask(acted, {"sprinkler": "no"})
+        assert acted.query("cloudy", {"sprinkler": "yes"})["yes"] == pytest.approx(0.5)
+    with pytest.raises(ZeroProbabilityError, match=r"wet='yes' is impossible by itself after do\(sprinkler='no'\), do"):
+        sprinkler.do({"sprinkler": "no", "rain": "no"}).query("cloudy", {"wet": "yes"})
+
+
+def test_options_of_files_pass_through(sprinkler, tmp_path):
+    with pytest.raises(SaveError, match="lossy=True"):
+        sprinkler.write(tmp_path / "a.uai")
+    sprinkler.write(tmp_path / "a.uai", lossy=True)
+    sprinkler.write(tmp_path / "a.txt", format="bif")
+    assert BayesianNetwork.read(tmp_path / "a.txt", format="bif", encoding="utf-8") == sprinkler
+    assert BayesianNetwork.read(tmp_path / "a.uai").edges == (("0", "1"), ("0", "2"), ("1", "3"), ("2", "3"))
+    with pytest.raises(ParameterError, match=r"credo\.load"):
+        BayesianNetwork.read(tmp_path / "a.credo")
+
+
+def test_messages_for_common_slips(sprinkler):
+    with pytest.raises(ParameterError, match="Leave 'wet' out where it was not observed"):
+        sprinkler.query("rain", {"wet": None})
+    with pytest.raises(ParameterError, match=r"a state for each of .*'rain', 'wet'"):
+        sprinkler.table("wet")["yes"]
+    with pytest.raises(ParameterError, match=r"^BayesianNetwork.tables\['a'\] must be rows that sum to 1"):
+        BayesianNetwork([], {"a": [0.5, 0.4]})
+    assert sprinkler.value_of_information("rain", candidates="wet").keys() == {"wet"}

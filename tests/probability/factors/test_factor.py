@@ -160,8 +160,21 @@ def test_never_changes_and_travels():
     back = pickle.loads(pickle.dumps(a))
     assert back.names == a.names
     assert np.array_equal(back.values, a.values)
-    assert repr(a) == "Factor(x: 2, y: 3)"
-    assert repr(Factor("x", [0.25, 0.75])) == "Factor(x: 2; [0.25, 0.75])"
+    assert repr(a).splitlines() == ["Factor(x: 2, y: 3)", "x  y=0  y=1  y=2", "0    1    1    1", "1    1    1    1"]
+    assert repr(Factor("x", [0.25, 0.75])) == "Factor(x: 0 0.25, 1 0.75)"
     assert float(Factor((), 0.5)) == 0.5
     assert Factor(3, [0.25, 0.75])[1] == Factor(3, [0.25, 0.75])[(1,)] == 0.75
     assert Factor("x", [0.25, 0.75], [[(0, 0), (0, 1)]])[(0, 1)] == 0.75
+
+
+def test_printed_with_the_names_of_states():
+    battery = Factor("battery", [0.03, 0.97], [["flat", "ok"]])
+    assert repr(battery) == "Factor(battery: flat 0.03, ok 0.97)"
+    assert "<td>0.03</td>" in battery._repr_html_()
+    assert "&lt;x&gt;" in Factor("<x>", [1.0])._repr_html_()
+    assert repr(Factor.from_log("x", [-2000.0, -np.inf])) == "Factor(x: 0 -2000, 1 -inf, log)"
+    assert repr(Factor("x", [Fraction(1, 3), Fraction(2, 3)])) == "Factor(x: 0 1/3, 1 2/3, exact)"
+    assert repr(Factor("x", np.ones(13))) == "Factor(x: 13)"
+    assert repr(Factor("x", np.ones((4, 2)))) == "Factor(x: 2, batch=4)"
+    assert repr(Factor(["x", "y", "z"], np.ones((2, 2, 2)))) == "Factor(x: 2, y: 2, z: 2)"
+    assert repr(Factor((), 0.5)) == "Factor(0.5)"

@@ -13,7 +13,11 @@ from credo.errors import ParameterError, ZeroProbabilityError
 from credo.models.network.definition import NetworkDefinition
 from credo.models.network.derivatives import table_derivatives
 
-__all__ = ["Influence", "conflict", "sensitivity", "value_of_information"]
+__all__ = ["Influence", "Tornado", "conflict", "sensitivity", "value_of_information"]
+
+
+# Influences that are printed.
+_PRINTED = 10
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,24 @@ class Influence:
         return abs(self.high - self.low)
 
 
+class Tornado(list[Influence]):
+    """Influences, the widest first; printed, the first ten as a table."""
+
+    def __repr__(self) -> str:
+        if not self:
+            return "Tornado([])"
+        rows = [("probability in a table", "value", "moved to", "answer", "slope")]
+        for each in self[:_PRINTED]:
+            given = ", ".join(f"{name}={state}" for name, state in each.parents.items())
+            what = f"P({each.node}={each.state}{' | ' if given else ''}{given})"
+            at, ends = (f"{low:.4g} … {high:.4g}" for low, high in (each.at, (each.low, each.high)))
+            rows.append((what, f"{each.value:.4g}", at, ends, f"{each.slope:.3g}"))
+        wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, wide, strict=True)).rstrip() for row in rows]
+        more = len(self) - _PRINTED
+        return "\n".join([*lines, *([f"… and {more:,} more"] if more > 0 else [])])
+
+
 def sensitivity(
     definition: NetworkDefinition,
     memory_limit: int,
@@ -49,7 +71,7 @@ def sensitivity(
     evidence: Mapping[str, Any],
     share: float,
     nodes: Sequence[str],
-) -> list[Influence]:
+) -> Tornado:
     """Every number's influence, the widest first: P(target = state | evidence) = (a θ + b)/(c θ + d) exactly.
 
     A number θ of a row moves by a factor of 1 ± share (within 0 and 1), and the others of the row share the rest as
@@ -70,7 +92,7 @@ def sensitivity(
     for node in nodes:
         above = ratio * part.by_node[node], ratio * part.total
         found += _of_family(definition, node, above, (whole.by_node[node], whole.total), share)
-    return sorted(found, key=lambda each: -np.nan_to_num(each.range))
+    return Tornado(sorted(found, key=lambda each: -np.nan_to_num(each.range)))
 
 
 def _of_family(
@@ -86,6 +108,7 @@ def _of_family(
     (a, b), (c, d) = (_moved(table, *side) for side in (part, whole))
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = ((a * theta + b) / np.where(c * theta + d > 0.0, c * theta + d, np.nan) for theta in ends)
+        low, high = np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)  # beyond by rounding alone
         slope = (a * (c * table + d) - (a * table + b) * c) / (c * table + d) ** 2
     parents, own = definition.parents[node], definition.states[node]
     possible = np.broadcast_to((whole[0] > 0.0).any(axis=-1, keepdims=True), table.shape)

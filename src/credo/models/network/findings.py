@@ -11,7 +11,7 @@ import numpy as np
 from credo.errors import CredoError, ParameterError, ZeroProbabilityError
 from credo.probability.factors import FactorGraph, MemoryLimitError
 
-__all__ = ["conflicting", "explained", "known_node", "known_state", "split"]
+__all__ = ["conflicting", "explained", "known_node", "known_state", "refuse_unset", "split"]
 
 OWNER = "BayesianNetwork"
 # Findings up to which a smallest set of those that conflict is looked for: a question for each.
@@ -79,10 +79,13 @@ def known_state(own: tuple[Any, ...], node: str, state: Any, parameter: str = "s
     for place, other in enumerate(own):
         if _same(other, state):
             return place
+    some = ", ".join(map(repr, own[:12])) + (", …" if len(own) > 12 else "")
+    if state is None or not _same(state, state):
+        remedy = f"Leave {node!r} out where it was not observed." if parameter.startswith("evidence") else None
+        raise ParameterError(OWNER, parameter, f"a state of {node!r} ({some})", state, remedy)
     texts = {str(each): each for each in own}
     near = [texts[text] for text in difflib.get_close_matches(str(state), list(texts), n=3)]
     near = near or [each for text, each in texts.items() if text.lower() == str(state).lower()]
-    some = ", ".join(map(repr, own[:12])) + (", …" if len(own) > 12 else "")
     raise ParameterError(OWNER, parameter, f"a state of {node!r} ({some})", state, _did_you_mean(near))
 
 
@@ -104,13 +107,21 @@ def explained(
     hard: Mapping[str, Any] | None,
     soft: Mapping[str, Any] | None,
     targets: Iterable[Any] = (),
+    actions: Mapping[str, Any] | None = None,
 ) -> CredoError:
-    """What a user should read in place of the engine's error: names and states like those meant, what conflicts."""
+    """What a user should read in place of the engine's error: names and states like those meant, what conflicts.
+
+    actions : {node: state} that `do` set; what was seen may contradict them
+    """
     hard, soft = hard or {}, soft or {}
     if isinstance(error, ZeroProbabilityError):
         findings = conflicting(graph, hard, soft)
+        if len(findings) == 1:
+            refuse_unset(actions or {}, *next(iter(findings.items())))
         text = ", ".join(f"{node}={seen!r}" for node, seen in findings.items())
         what = "is impossible by itself" if len(findings) == 1 else "cannot occur together"
+        after = ", ".join(f"do({node}={state!r})" for node, state in (actions or {}).items())
+        what += f" after {after}" if after else ""
         return ZeroProbabilityError(
             f"{OWNER}: P(evidence) = 0: {text} {what}.", value=findings, remedy="Leave out or correct one of them."
         )
@@ -121,6 +132,16 @@ def explained(
         if node in hard:
             raise ParameterError(OWNER, "target", "nodes without evidence", node)
     return error
+
+
+def refuse_unset(actions: Mapping[str, Any], node: str, seen: Any) -> None:
+    """An error if a node that `do` set to one state is said to have been seen in another."""
+    if node in actions and not isinstance(seen, SOFT) and not _same(seen, actions[node]):
+        raise ZeroProbabilityError(
+            f"{OWNER}: P(evidence) = 0: do() set {node!r} to {actions[node]!r}, so that it cannot be seen as {seen!r}.",
+            value={node: seen},
+            remedy="Leave one of the two out.",
+        )
 
 
 def conflicting(graph: FactorGraph, hard: Mapping[str, Any], soft: Mapping[str, Any]) -> dict[str, Any]:

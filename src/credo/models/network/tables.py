@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from itertools import product
@@ -179,7 +180,7 @@ def _from_mapping(node: str, given: Mapping[Any, Any], parents: Mapping[str, Any
     where = f"tables[{node!r}]"
     rows: dict[tuple[Any, ...], Any] = {}
     _gather(where, given, tuple(parents.values()), (), rows)
-    states = known_states(node, _seen_states(rows.values()) if states is None else states)
+    states = known_states(node, _seen_states(where, rows) if states is None else states)
     if len(rows) < table_size(node, parents, states) // len(states):
         key = next(key for key in product(*parents.values()) if key not in rows)
         raise ParameterError(_OWNER, where, "a row for all states of the parents", f"none for {_said(key)}")
@@ -212,16 +213,36 @@ def _within(state: Any, states: tuple[Any, ...]) -> bool:
     return state in states
 
 
-def _seen_states(rows: Iterable[Any]) -> list[Any]:
-    """States in the order in which the dicts among the rows first name them; 0, 1, … if none is a dict."""
-    seen: dict[Any, None] = {}
-    length = 0
-    for row in rows:
-        if isinstance(row, Mapping):
-            seen.update(dict.fromkeys(row))
-        else:
-            length = max(length, np.size(row))
-    return list(seen) or list(range(length))
+def _seen_states(where: str, rows: Mapping[tuple[Any, ...], Any]) -> list[Any]:
+    """States in the order in which the dicts among the rows first name them; 0, 1, … if none is a dict.
+
+    One row at least must name them all: else a slip of the pen in a row would be one more state.
+    """
+    dicts = {key: row for key, row in rows.items() if isinstance(row, Mapping)}
+    seen = list(dict.fromkeys(state for row in dicts.values() for state in row))
+    if not seen:
+        return list(range(max((np.size(row) for row in rows.values()), default=0)))
+    if not any(len(row) == len(seen) for row in dicts.values()):
+        key, odd = _oddest(dicts, seen)
+        texts = {str(state): state for state in seen if state not in dicts[key]}
+        near = [repr(texts[text]) for text in difflib.get_close_matches(str(odd), list(texts), n=3)]
+        meant = f"Did you mean {' or '.join(near)}? " if near else ""
+        others = ", ".join(repr(state) for state in seen if state != odd)
+        raise ParameterError(
+            _OWNER,
+            f"{where}, row {_said(key)},",
+            f"of the states that other rows name ({others})",
+            odd,
+            f"{meant}Else name all states of the node in one of the rows, or with states=.",
+        )
+    return seen
+
+
+def _oddest(rows: Mapping[tuple[Any, ...], Any], seen: list[Any]) -> tuple[tuple[Any, ...], Any]:
+    """(row, state): the state that fewest rows name, the last of several, and the row where it first comes."""
+    named = {state: [key for key, row in rows.items() if state in row] for state in seen}
+    odd = min(reversed(seen), key=lambda state: len(named[state]))
+    return named[odd][0], odd
 
 
 def _row_of(where: str, row: Any, index: Mapping[Any, int]) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import NumericalError, ParameterError, UnavailableError, ZeroProbabilityError
-from credo.probability.factors import tables
+from credo.probability.factors import printing, tables
 from credo.probability.factors.scopes import Name, State, aligned, as_names, checked_states, places, state_number
 
 __all__ = ["Factor"]
@@ -143,8 +143,8 @@ class Factor:
 
     def __getitem__(self, state: Any) -> Any:
         """φ at a state, or at a tuple of states in the order of the axes; of a batch, an array."""
-        alone = len(self.names) == 1 and (state in self._states[0] or not isinstance(state, tuple))
-        wanted = (state,) if alone else tuple(state)
+        several = isinstance(state, (tuple, list)) and not (len(self.names) == 1 and state in self._states[0])
+        wanted = tuple(state) if several else (state,)
         if len(wanted) != len(self.names):
             raise ParameterError("Factor", "index", f"a state for each of {list(self.names)}", state)
         found = self.condition(dict(zip(self.names, wanted, strict=True))).values
@@ -264,13 +264,10 @@ class Factor:
         return dict(zip(keys, self.values.ravel().tolist(), strict=True))
 
     def __repr__(self) -> str:
-        axes = ", ".join(f"{name}: {len(states)}" for name, states in zip(self.names, self._states, strict=True))
-        batch = f", batch={self.batch}" if self.batch is not None else ""
-        kind = ", log" if self._logs else ", exact" if self.is_exact else ""
-        if self.batch is None and self._table.size <= 4:
-            values = self._table.tolist()
-            return f"Factor({axes}{kind}; {np.array(values) if self._logs else values})".replace("\n", "")
-        return f"Factor({axes}{kind}{batch})"
+        return printing.as_text(self)
+
+    def _repr_html_(self) -> str:
+        return printing.as_html(self)
 
     def _refuse_batch(self, method: str) -> None:
         if self.batch is not None:

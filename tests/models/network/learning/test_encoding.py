@@ -87,9 +87,46 @@ def test_many_states_are_doubted():
         ({"x": [1.0, np.inf]}, "infinite in row 1"),
         (np.zeros(3), "two dimensions"),
         (object(), "cannot be read"),
+        ({"x": "ab", "y": [1]}, "no column of cells"),
+        ([1, 2], "cannot be read"),
         (pl.DataFrame({"x": [[1, 2]]}), "no states"),
     ],
 )
 def test_what_is_no_table(table, match):
     with pytest.raises(DataError, match=match):
         code_table("test", table)
+
+
+def test_numbers_as_column_names_become_text():
+    coded = code_table("test", pd.DataFrame({0: ["x", "y"], 1: ["u", "v"]}))
+    assert coded.rows.names == ("0", "1")
+    assert coded.states["1"] == ("u", "v")
+    for twice in (pd.DataFrame([[1, 2]], columns=[0, "0"]), {0: [1], "0": [2]}):
+        with pytest.raises(DataError, match="two columns are called '0'"):
+            code_table("test", twice)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_levels_of_pandas_stand_as_they_are(ordered):
+    levels = ["low", "mid", "high"]
+    frame = pd.DataFrame({"x": pd.Categorical(["high", "low", None], levels, ordered=ordered)})
+    coded = code_table("test", frame)
+    assert coded.states["x"] == ("low", "mid", "high")
+    assert _shown(coded)["x"] == [2, 0, -1]
+
+
+def test_true_is_the_state_called_true():
+    column = {"x": [True, False, None]}
+    for states in (["TRUE", "FALSE"], ["true", "false"], ["True", "False"]):
+        for table in (column, pd.DataFrame(column), pl.DataFrame(column)):
+            coded = code_table("test", table, {"x": states})
+            assert coded.states["x"] == tuple(states)
+            assert _shown(coded)["x"] == [0, 1, -1]
+    assert _shown(code_table("test", {"x": ["TRUE", "FALSE"]}, {"x": (False, True)}))["x"] == [1, 0]
+    with pytest.raises(DataError, match="holds False"):
+        code_table("test", column, {"x": ["yes", "TRUE"]})
+
+
+def test_rows_as_dicts():
+    coded = code_table("test", [{"x": "b", "y": 1}, {"x": "a"}])
+    assert _shown(coded) == {"x": [1, 0], "y": [0, -1]}

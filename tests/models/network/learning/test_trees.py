@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from credo.errors import ParameterError
+from credo.errors import DataWarning, ParameterError
 from credo.models.network.learning.rows import coded_rows
 from credo.models.network.learning.scores import score_structure
 from credo.models.network.learning.trees import chow_liu, mutual_information, tree_augmented
@@ -126,3 +126,35 @@ def test_awkward_columns():
             tree_augmented(rows, **options)
     with pytest.raises(ParameterError, match="root"):
         chow_liu(rows, "y")
+
+
+def _with_holes(seed=0, n=4000):
+    """A chain a → b → c → d, a cell missing in every row."""
+    rng = np.random.default_rng(seed)
+    codes = [rng.integers(0, 2, n)]
+    for _ in range(3):
+        codes.append(np.where(rng.random(n) < 0.85, codes[-1], 1 - codes[-1]))
+    codes = np.column_stack(codes)
+    codes[np.arange(n), rng.integers(0, 4, n)] = -1
+    return coded_rows("test", codes, (2,) * 4, tuple("abcd"))
+
+
+def test_pairs_are_compared_on_the_rows_that_have_both():
+    rows = _with_holes()
+    information = mutual_information(rows)
+    for a, b in itertools.combinations(range(4), 2):
+        both = np.all(rows.columns[[a, b]] >= 0, axis=0)
+        p = np.histogram2d(*rows.columns[[a, b]][:, both], bins=2)[0] / both.sum()
+        by_hand = (p * np.log(p / np.outer(p.sum(axis=1), p.sum(axis=0)))).sum()
+        assert information[a, b] == pytest.approx(by_hand, rel=1e-9)
+        assert information[b, a] == information[a, b]
+    with pytest.warns(DataWarning, match="4000 of 4000 rows have a missing cell"):
+        assert chow_liu(rows).edges == (("a", "b"), ("b", "c"), ("c", "d"))
+    with pytest.warns(DataWarning, match="rows that have both"):
+        assert tree_augmented(rows, "a").edges == (("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("c", "d"))
+
+
+def test_two_columns_never_seen_together_are_independent():
+    rows = coded_rows("test", [[0, -1], [1, -1], [-1, 0], [-1, 1]], (2, 2), ("a", "b"))
+    with pytest.warns(DataWarning):
+        assert chow_liu(rows).edges == ()

@@ -75,7 +75,7 @@ def _report(owner: str, impossible: np.ndarray, error: str, become: str) -> None
     if not rows.size:
         return
     some = f"{', '.join(map(str, rows[:10].tolist()))}{', …' if rows.size > 10 else ''}"
-    text = f"{owner}: {rows.size} row(s) have cells that exclude each other (probability 0): {some}."
+    text = f"{owner}: {rows.size} row(s) have cells that exclude each other (probability 0), counted from 0: {some}."
     if error == "raise":
         remedy = 'Correct them, or accept them as missing answers: error="warn".'
         raise ZeroProbabilityError(text, value=rows, remedy=remedy)

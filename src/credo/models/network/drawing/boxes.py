@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from credo.models.network.drawing.words import escaped, words
 from credo.numerics.readable import shortened
 
 __all__ = ["Box", "box_of", "is_soft"]
@@ -39,30 +39,25 @@ class Box:
         """Placed with its upper left corner at (x, y)."""
         w = self.width
         note = NOTES.get(self.kind)
-        anchor = "start" if note else "middle"
         parts = [
-            f'<g class="node {self.kind}" transform="translate({x:.1f} {y:.1f})"><title>{html.escape(self.tooltip)}'
-            f'</title><rect class="box" width="{w:.1f}" height="{self.height:.1f}" rx="6"/>',
-            f'<text class="name" x="{PAD if note else w / 2.0:.1f}" y="16" text-anchor="{anchor}">'
-            f"{html.escape(self.name)}</text>",
+            f'<g class="node {self.kind}" transform="translate({x:.1f} {y:.1f})"><title>{escaped(self.tooltip)}</title>'
+            f'<rect class="box" width="{w:.1f}" height="{self.height:.1f}" rx="6"/>',
+            words("name", PAD if note else w / 2.0, 16.0, self.name, "start" if note else "middle"),
         ]
         if note:
-            parts.append(f'<text class="note" x="{w - PAD:.1f}" y="16" text-anchor="end">{note}</text>')
+            parts.append(words("note", w - PAD, 16.0, note, "end"))
         bar = w - 2.0 * PAD - self._labels() - 36.0
         for i, (label, p) in enumerate(self.rows):
             y0 = HEAD + ROW * i
             left = PAD + self._labels()
-            parts.append(
-                f'<text class="state" x="{PAD:.1f}" y="{y0 + 12.0:.1f}">{html.escape(label)}</text>'
+            parts += [
+                words("state", PAD, y0 + 12.0, label),
                 f'<rect class="rail" x="{left:.1f}" y="{y0 + 3.0:.1f}" width="{bar:.1f}" height="10" rx="2"/>'
-                f'<rect class="bar" x="{left:.1f}" y="{y0 + 3.0:.1f}" width="{bar * p:.1f}" height="10" rx="2"/>'
-                f'<text class="p" x="{w - PAD:.1f}" y="{y0 + 12.0:.1f}" text-anchor="end">{percentage(p)}</text>'
-            )
+                f'<rect class="bar" x="{left:.1f}" y="{y0 + 3.0:.1f}" width="{bar * p:.1f}" height="10" rx="2"/>',
+                words("p", w - PAD, y0 + 12.0, percentage(p), "end"),
+            ]
         if self.more:
-            parts.append(
-                f'<text class="p" x="{PAD:.1f}" y="{HEAD + ROW * len(self.rows) + 11.0:.1f}">'
-                f"… {self.more} less likely</text>"
-            )
+            parts.append(words("p", PAD, HEAD + ROW * len(self.rows) + 11.0, f"… {self.more} less likely"))
         return "".join(parts) + "</g>"
 
     def _labels(self) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from credo.errors import CredoError
 from credo.models.network.drawing.picture import MOST_BARS, MOST_NODES, Picture
+from credo.models.network.drawing.words import escaped
 
 if TYPE_CHECKING:
     from credo.models.network.network import BayesianNetwork
@@ -29,7 +29,7 @@ def picture(
 def notebook_html(network: BayesianNetwork) -> str:
     """SVG: with marginals if these are cheap, else of names; in words beyond 300 nodes."""
     if len(network.nodes) > MOST_NODES:
-        return f"<code>{html.escape(repr(network))}</code>"
+        return f"<code>{escaped(repr(network))}</code>"
     try:
         if len(network.nodes) <= MOST_BARS and _cheap(network):
             return picture(network).svg()

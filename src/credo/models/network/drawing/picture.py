@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from credo.models.network.definition import NetworkDefinition
 from credo.models.network.drawing.boxes import Box, box_of, is_soft
 from credo.models.network.drawing.layers import Layered, layered
 from credo.models.network.drawing.places import spread
+from credo.models.network.drawing.words import escaped
 from credo.numerics.readable import count
 
 __all__ = ["MOST_BARS", "MOST_NODES", "Picture", "network_html", "network_svg"]
@@ -156,12 +156,12 @@ class Picture:
         ]
         body = "".join([*arrows, *drawn])
         # A name of its own, so that several pictures on a page do not take each other's colours and tips.
-        own = f"n{zlib.crc32((self.title + body).encode()):08x}"
+        own = f"n{zlib.crc32((escaped(self.title) + body).encode()):08x}"
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" id="{own}" viewBox="0 0 {width:.0f} {height:.0f}" '
             f'width="{width:.0f}" height="{height:.0f}" style="max-width:100%;height:auto" role="img" '
-            f'aria-labelledby="{own}-t {own}-d"><title id="{own}-t">{html.escape(self.title)}</title>'
-            f'<desc id="{own}-d">{html.escape(self.said)}</desc><style>{_style(own)}</style><defs>'
+            f'aria-labelledby="{own}-t {own}-d"><title id="{own}-t">{escaped(self.title)}</title>'
+            f'<desc id="{own}-d">{escaped(self.said)}</desc><style>{_style(own)}</style><defs>'
             + "".join(_marker(own, kind) for kind in ("tip", "faint"))
             + f"</defs>{body.replace('#OWN', '#' + own)}</svg>"
         )
@@ -171,8 +171,8 @@ class Picture:
     def html(self) -> str:
         """A page of its own, without scripts."""
         rows = "".join(
-            f'<tr><th scope="row">{html.escape(node)}</th><td>'
-            + ", ".join(f"{html.escape(str(state))}&nbsp;{p:.4g}" for state, p in law.items())
+            f'<tr><th scope="row">{escaped(node)}</th><td>'
+            + ", ".join(f"{escaped(str(state))} {p:.4g}" for state, p in law.items())
             + "</td></tr>"
             for node, law in self.laws.items()
         )
@@ -185,15 +185,17 @@ class Picture:
         return (
             '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
             'content="width=device-width,initial-scale=1"><meta name="color-scheme" content="light dark">'
-            f"<title>{html.escape(self.title)}</title><style>{_PAGE}</style></head><body><main>"
-            f"<h1>{html.escape(self.title)}</h1><p>{html.escape(self._known())}</p>"
+            f"<title>{escaped(self.title)}</title><style>{_PAGE}</style></head><body><main>"
+            f"<h1>{escaped(self.title)}</h1><p>{escaped(self._known())}</p>"
             f'<div class="picture">{self.svg()}</div>{table}</main></body></html>\n'
         )
 
     def write(self, path: str | Path) -> None:
-        """To a file: a page if it ends in .html, else SVG; whole or not at all."""
+        """To a file that ends in .svg, or .html for a page; whole or not at all."""
         from credo.saving import atomic_write
 
+        if not str(path).lower().endswith((".svg", ".html")):
+            raise ParameterError("Picture.write", "path", "a name that ends in .svg or .html", str(path))
         text = self.html() if str(path).lower().endswith(".html") else self.svg()
         with atomic_write(Path(path)) as file:
             file.write(text.encode("utf-8"))

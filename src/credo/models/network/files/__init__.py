@@ -118,7 +118,8 @@ def _format(owner: str, path: Any, format: str | None) -> str:
         format = _EXTENSIONS.get(name.rpartition(".")[2] if "." in name else "")
         if format is None:
             known = ", ".join(f".{each}" for each in _EXTENSIONS)
-            raise ParameterError(owner, "path", f"a name that ends in {known} (and .gz)", path, "Or state format=.")
+            remedy = "Credo's own files: credo.load and credo.save." if name.endswith(".credo") else "Or state format=."
+            raise ParameterError(owner, "path", f"a name that ends in {known} (and .gz)", os.fsdecode(path), remedy)
     elif format not in FORMATS:
         raise ParameterError(owner, "format", f"one of {', '.join(FORMATS)}", format)
     return format

@@ -12,6 +12,9 @@
 `priors`, `parameters`  Dirichlet priors and posteriors of tables, from counts
 `layout`, `parts`, `expectation`, `expectation_kernels`, `wide_rows`  expected counts of rows with missing cells
 `estimation`    tables by EM
+`augmentation`  draws of tables where cells are missing
+`completing`    searches where hardly a row is complete
+`options`, `refitting`  options by name; a network's tables from rows with other columns than its nodes
 """
 
 from credo.models.network.learning.fitting import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from credo.models.network.learning.rows import CodedRows, coded_rows
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["CodedTable", "code_table"]
+__all__ = ["CodedTable", "code_table", "table_columns"]
 
 # A column with more states than this share of its rows is an identifier or a measurement more likely than a category.
 _TOO_MANY = 0.5
@@ -36,12 +36,12 @@ def code_table(
     weights: Any = None,
     hidden: bool = False,
 ) -> CodedTable:
-    """Code a pandas, polars or Arrow table, a mapping from names to cells, or an array (columns x0, x1, …).
+    """Code a pandas, polars or Arrow table, a mapping from names to cells, a list of dicts, or an array (columns x0…).
 
     Parameters
     ----------
     states : of some columns, in order; of the others, the levels of an Enum or Categorical column as they stand, False
-        and True of booleans, else the distinct values, ascending
+        and True of booleans (which also match states TRUE and FALSE, in any case), else the distinct values, ascending
     weights : (n,), or the name of a column, which is then no node
     hidden : whether names in `states` that are no column become columns with every cell missing; else an error
 
@@ -51,7 +51,7 @@ def code_table(
     ------
     DataError : no rows; a cell that is not among the stated states; dates, infinities, nested cells.
     """
-    columns = _columns(owner, table)
+    columns = table_columns(owner, table)
     if isinstance(weights, str):
         if weights not in columns:
             raise ParameterError(owner, "sample_weight", f"a column among {', '.join(columns)}", weights)
@@ -81,7 +81,8 @@ def code_table(
     return CodedTable(rows, known, tuple(absent))
 
 
-def _columns(owner: str, table: Any) -> dict[str, pl.Series]:
+def table_columns(owner: str, table: Any) -> dict[str, pl.Series]:
+    """Each column's cells by its name, which becomes text where it is a number."""
     import narwhals as nw
     import polars as pl
 
@@ -91,15 +92,26 @@ def _columns(owner: str, table: Any) -> dict[str, pl.Series]:
         if table.ndim != 2:
             raise DataError(f"{owner}: an array must have two dimensions, got shape {table.shape}.", value=table.shape)
         table = {f"x{j}": column for j, column in enumerate(table.T)}
+    if isinstance(table, (list, tuple)) and table and all(isinstance(row, Mapping) for row in table):
+        names = dict.fromkeys(name for row in table for name in row)
+        table = {name: [row.get(name) for row in table] for name in names}
     if isinstance(table, Mapping):
+        _named_apart(owner, table)
+        lone = [name for name, cells in table.items() if isinstance(cells, str) or not hasattr(cells, "__len__")]
+        if lone:
+            raise DataError(
+                f"{owner}: column {lone[0]} holds {table[lone[0]]!r}, which is no column of cells.",
+                columns=[str(name) for name in lone],
+                remedy="Give a list of cells for each column.",
+            )  # fmt: skip
         found = {str(name): _series(str(name), cells) for name, cells in table.items()}
         if len({len(series) for series in found.values()}) > 1:
             raise DataError(f"{owner}: columns differ in length.", value={n: len(s) for n, s in found.items()})
         return found
     try:
-        frame: Any = nw.from_native(table)
+        frame: Any = nw.from_native(_with_text_names(owner, table))
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        return {str(name): as_polars(frame[name]).rename(str(name)) for name in frame.columns}
+        return {name: _declared(frame[name], as_polars) for name in frame.columns}
     except (TypeError, nw.exceptions.NarwhalsError, pl.exceptions.PolarsError) as error:
         raise DataError(
             f"{owner}: the table cannot be read: {' '.join(str(error).split())}",
@@ -108,12 +120,45 @@ def _columns(owner: str, table: Any) -> dict[str, pl.Series]:
         ) from error
 
 
+def _named_apart(owner: str, names: Iterable[Any]) -> list[str]:
+    """Names as text, or an error where two are then the same."""
+    texts = [str(name) for name in names]
+    if twice := [text for text in dict.fromkeys(texts) if texts.count(text) > 1]:
+        raise DataError(
+            f"{owner}: two columns are called {twice[0]!r} (names are text here).", columns=twice,
+            remedy="Give each column a name of its own.",
+        )  # fmt: skip
+    return texts
+
+
+def _with_text_names(owner: str, table: Any) -> Any:
+    """A pandas table whose columns are called 0, 1… with these as text."""
+    names = getattr(table, "columns", ())
+    if not hasattr(table, "set_axis") or all(isinstance(name, str) for name in names):
+        return table
+    return table.set_axis(_named_apart(owner, names), axis=1)
+
+
+def _declared(column: Any, as_polars: Any) -> pl.Series:
+    """A narwhals series as a polars one, with all the levels that a pandas categorical of words declares."""
+    import narwhals as nw
+    import polars as pl
+
+    if column.dtype == nw.Categorical and column.implementation.is_pandas_like():
+        levels = column.to_native().cat.categories.tolist()
+        if all(isinstance(level, str) for level in levels):
+            return pl.Series(column.name, as_polars(column).to_list(), pl.Enum(levels))
+    return as_polars(column)
+
+
 def _series(name: str, cells: Any) -> pl.Series:
     """Cells of one kind as they are, of several kinds as text."""
     import polars as pl
 
     from credo.tables.readers import is_missing
 
+    if type(cells).__module__.startswith("polars") and hasattr(cells, "to_physical"):
+        return cells
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "iufb":
         return pl.Series(name, cells)
     plain = [None if is_missing(cell) else cell for cell in (cells.tolist() if hasattr(cells, "tolist") else cells)]
@@ -192,12 +237,15 @@ def _plain(owner: str, name: str, series: pl.Series) -> tuple[pl.Series, tuple[A
 
 
 def _places(owner: str, name: str, values: list[Any], states: tuple[Any, ...]) -> np.ndarray:
-    """The number of each value's state (u,), found as itself, else as its text."""
+    """The number of each value's state (u,), found as itself, else as its text; True is also TRUE and true."""
     exact = {state: i for i, state in enumerate(states)}
     text = {str(state): i for i, state in enumerate(states)}
     if len(text) < len(states) or len(exact) < len(states):
         text = {}
     place = [exact.get(value, text.get(str(value), -1)) for value in values]
+    truths = {name.lower(): i for name, i in text.items() if name.lower() in ("true", "false")}
+    if len(truths) == len(states) == 2 and -1 in place:  # who reads TRUE from a file may get True, and the reverse
+        place = [truths.get(str(value).lower(), -1) for value in values]
     strange = [value for value, at in zip(values, place) if at < 0]
     if strange:
         raise DataError(

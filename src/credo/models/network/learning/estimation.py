@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ import scipy.special
 from credo.errors import ConvergenceWarning, DataWarning, ParameterError, warn
 from credo.inference.em import EMModel, best_of
 from credo.inference.result import Result
-from credo.models.network.learning.expectation import CaseSource, ExpectedCounts
+from credo.models.network.learning.augmentation import MOST_STATES, AugmentedTables, Cases
+from credo.models.network.learning.expectation import CaseSource, ExpectedCounts, PackedGroups
 from credo.models.network.learning.layout import TableLayout
 from credo.models.network.learning.parameters import DirichletTables
 from credo.models.network.learning.priors import TablePrior
@@ -30,7 +31,8 @@ STARTS, SCREEN = 10, 15
 class TableFit:
     """tables : node → probabilities; posterior : prior and (expected) counts; log_likelihood : of the rows, in nats.
 
-    Where cells are missing the posterior counts what EM expects as if it had been seen: it is a little too sure.
+    Where cells are missing the posterior is an `AugmentedTables`, which draws them too. Parts of rows with
+    more than 256 unknown states count as EM expects them: it is a little too sure of these.
     """
 
     tables: dict[str, np.ndarray]
@@ -74,11 +76,13 @@ class TableEM(EMModel):
     def unpack(self, vector: np.ndarray) -> np.ndarray:
         return self.layout.normalised(np.maximum(vector, 0.0))
 
-    def start(self, rng: np.random.Generator, random: bool) -> np.ndarray:
-        """Tables to begin with: counts of what is seen and half a row more, spread; random where nothing is seen."""
+    def start(self, rng: np.random.Generator, random: bool, given: np.ndarray | None = None) -> np.ndarray:
+        """Tables to begin with: counts of what is seen and half a row more, spread; else those given, or random."""
         layout, even = self.layout, np.repeat(1.0 / self.layout.widths, self.layout.widths)
         theta = layout.normalised(self.counts.seen + self.prior + 0.5 * even)
         noise = layout.normalised(rng.standard_exponential(layout.n_cells))
+        if given is not None and not random:  # a 0 could not be left by EM
+            noise = 0.99 * given + 0.01 * even
         unseen = np.repeat([not self._any_seen(c) for c in range(len(layout.sizes))], np.diff(layout.offsets))
         share = np.where(unseen, 1.0, 0.3 if random else 0.0)
         return layout.normalised((1.0 - share) * theta + share * noise)
@@ -102,6 +106,7 @@ def fit_tables(
     max_iter: int = 1000,
     acceleration: str | None = "squarem",
     random_state: Any = 0,
+    start: Mapping[str, np.ndarray] | None = None,
     threads: int | None = None,
 ) -> TableFit:
     """Estimate tables from rows in which any cells may be missing, whole columns included.
@@ -115,6 +120,9 @@ def fit_tables(
     tol : EM stops when a step raises the bound by less than this a row
     acceleration : None or "squarem"
     random_state : seed, of starts only
+    start : tables {node: (\\*parents, states)} that the first start takes where nothing is seen of a family; None draws
+        them. It is then the only start by default, so that hidden states mean what they meant: unless a hidden node
+        matters to none of its children, of which EM could learn nothing
 
     Returns
     -------
@@ -148,9 +156,10 @@ def fit_tables(
         statistics = (np.zeros(layout.n_cells), 0.0)
         theta, result = model.finalize(statistics), Result("exact", "exact")
     else:
-        n = n_init or (1 if model.all_seen else STARTS)
+        given = _given(layout, rows, start)
+        n = n_init or (1 if model.all_seen or given is not None else STARTS)
         rngs = as_generator(random_state).spawn(n)
-        starts = [model.start(rng, random=i > 0) for i, rng in enumerate(rngs)]
+        starts = [model.start(rng, i > 0, given) for i, rng in enumerate(rngs)]
         fit = best_of(
             model, CaseSource(counts), starts, screen=SCREEN if n > 1 else None, keep=max(1, n // 3),
             tol=tol, scale=max(rows.total, 1.0), max_iter=max_iter, acceleration=acceleration, threads=threads,
@@ -162,10 +171,39 @@ def fit_tables(
     _warn_of_unseen(rows.names, layout, concentration)
     return TableFit(
         dict(zip(rows.names, layout.tables(theta))),
-        DirichletTables(dict(zip(rows.names, layout.tables(concentration)))),
+        _posterior(rows.names, model, concentration, theta),
         model.log_likelihood(statistics, theta),
         result,
     )
+
+
+def _given(layout: TableLayout, rows: CodedRows, start: Mapping[str, np.ndarray] | None) -> np.ndarray | None:
+    """Tables end to end; None without any, or where a column without cells makes no difference to its children."""
+    if start is None:
+        return None
+    for hidden in np.flatnonzero((rows.columns < 0).all(axis=1)).tolist():
+        below = [c for c, family in enumerate(layout.families) if hidden in family]
+        axes = [layout.families[c].index(hidden) for c in below]
+        tables = [np.asarray(start[rows.names[c]]) for c in below]
+        if all(np.ptp(table, axis=axis).max() < 1e-9 for table, axis in zip(tables, axes)):
+            return None
+    return np.concatenate([np.asarray(start[name], dtype=np.float64).ravel() for name in rows.names])
+
+
+def _posterior(names: Sequence[str], model: TableEM, concentration: np.ndarray, theta: np.ndarray) -> DirichletTables:
+    def named(flat: np.ndarray) -> dict[str, np.ndarray]:
+        return dict(zip(names, model.layout.tables(flat)))
+
+    few = [group for group in model.counts.groups if np.prod(group.sizes) <= MOST_STATES]
+    many = [group for group in model.counts.groups if np.prod(group.sizes) > MOST_STATES]
+    if not few:
+        return DirichletTables(named(concentration))
+    known = model.prior + model.counts.seen
+    if many:
+        PackedGroups.of(many).expected(theta, known)
+    if model.counts.wide is not None:
+        model.counts.wide.expected(theta, known)
+    return AugmentedTables(named(concentration), named(known), [Cases.of(group) for group in few])
 
 
 def _prior(layout: TableLayout, names: Sequence[str], prior: TablePrior) -> np.ndarray:

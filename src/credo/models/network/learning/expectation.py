@@ -68,6 +68,7 @@ class ExpectedCounts:
     """Counts of families (cells,) in a `TableLayout`: those seen once and for all, the others expected.
 
     seen (cells,) : counts of families that are fully observed
+    groups, wide : rows gone through state by state, and rows for elimination (None without any)
     blocks : what is expected anew for every set of tables: packed groups, and at the end rows for elimination
 
     Rows without any cell are left out.
@@ -81,11 +82,14 @@ class ExpectedCounts:
         parts = split_rows(open_rows, layout, most_states)
         closed = rows.taken(~np.asarray(missing.any(axis=0)))
         self.seen = _seen(closed, layout) + _seen(open_rows.taken(~parts.wide), layout)
+        self.groups = parts.groups
         self.blocks: list[Any] = _blocks(parts.groups)
+        self.wide = None
         if parts.wide.any():
             from credo.models.network.learning.wide_rows import WideRows
 
-            self.blocks.append(WideRows(open_rows.taken(parts.wide), layout))
+            self.wide = WideRows(open_rows.taken(parts.wide), layout)
+            self.blocks.append(self.wide)
         self.n_rows = rows.n_rows
 
     def expected(self, theta: np.ndarray) -> tuple[np.ndarray, float]:

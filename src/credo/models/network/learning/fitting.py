@@ -9,9 +9,11 @@ from typing import Any
 from credo.errors import ParameterError
 from credo.inference.result import Result
 from credo.models.network.definition import NetworkDefinition
+from credo.models.network.learning.completing import climb_completed, few_complete
 from credo.models.network.learning.encoding import CodedTable, code_table
 from credo.models.network.learning.estimation import fit_tables
 from credo.models.network.learning.hill_climbing import described, hill_climb
+from credo.models.network.learning.options import TABLE_OPTIONS, check_names, routed
 from credo.models.network.learning.parameters import DirichletTables
 from credo.models.network.learning.priors import checked_prior
 from credo.models.network.learning.rows import CodedRows
@@ -79,7 +81,10 @@ def learn_structure(
 
     Raises
     ------
-    ParameterError, DataError : bad arguments; no complete row; cells that are no states.
+    ParameterError, DataError : bad arguments; cells that are no states.
+
+    Missing cells: hill_climb leaves incomplete rows out, or where these are more than nine in ten fills their cells by
+    what it has found and searches again; trees compare two columns on the rows that have both.
 
     Examples
     --------
@@ -118,7 +123,8 @@ def learn_parameters(
         probabilities} says, evenly by default; "none", maximum likelihood
     states : of some columns, in order; a node that is no column is hidden, and must have them
     sample_weight (n,) : how often a row counts, or the name of a column
-    options : of EM, as of `fit_tables`: n_init, tol, max_iter, acceleration, random_state, threads
+    options : of EM, as of `fit_tables`: n_init, tol, max_iter, acceleration, random_state, threads; and `start`, tables
+        {node: (\\*parents, states)} at which hidden nodes begin
 
     Returns
     -------
@@ -135,6 +141,7 @@ def learn_parameters(
     >>> found.definition.tables["rain"].round(3).tolist()
     [0.588, 0.412]
     """
+    check_names("learn_parameters", options, (*TABLE_OPTIONS, "start"))
     coded = code_table("learn_parameters", table, states, sample_weight, hidden=True)
     return _network("learn_parameters", coded, parents, None, prior, equivalent_sample_size, prior_estimate, options)
 
@@ -152,12 +159,23 @@ def learn_network(
     search: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> LearnedNetwork:
-    """Learn a structure from the complete rows, and its tables from all of them.
+    """Learn a structure as `learn_structure` does, and its tables from all rows as `learn_parameters` does.
 
-    search : options of `learn_structure`; the others as there, and of `learn_parameters`
+    options : of `learn_structure` (score, max_parents, required, root…) and of `learn_parameters`, told apart by name;
+        `random_state` is for both, `max_iter` for EM
+    search : options of `learn_structure` alone, where a name would be taken for another
+    prior, equivalent_sample_size : of the tables; with score="bdeu" and prior="bdeu" the size is the score's too
+
+    Raises
+    ------
+    ParameterError : an option of neither, with the names that are like it; else as of the two.
     """
+    searching = {} if method not in METHODS else _search_names(method)
+    own, options = routed("learn_network", method, searching, search, options)
+    if own.get("score") == prior == "bdeu" and equivalent_sample_size is not None:
+        own.setdefault("equivalent_sample_size", equivalent_sample_size)
     coded = code_table("learn_network", table, states, sample_weight)
-    found = _structure(coded.rows, method, class_node, dict(search or {}))
+    found = _structure(coded.rows, method, class_node, own)
     return _network("learn_network", coded, found, found, prior, equivalent_sample_size, prior_estimate, options)
 
 
@@ -211,24 +229,25 @@ def _structure(rows: CodedRows, method: str, class_node: str | None, options: Ma
     if needs == (class_node is None):
         must = "a column, the class" if needs else f"None beside method={method!r}"
         raise ParameterError("learn_structure", "class_node", must, class_node)
-    known = {"hill_climb": hill_climb.__kwdefaults__, "naive_bayes": {}}.get(method, {"root": None})
-    strange = [name for name in options if name not in known]
-    if strange:
-        allowed = f"among {', '.join(known)}" if known else "none"
-        raise ParameterError("learn_structure", "options", f"{allowed}, of method={method!r}", strange[0])
+    check_names("learn_structure", options, _search_names(method), f", of method={method!r}")
     if method == "hill_climb":
-        return hill_climb(rows, **options)
+        return climb_completed(rows, options) if few_complete(rows) else hill_climb(rows, **options)
     if method == "chow_liu":
         return chow_liu(rows, **options)
     assert class_node is not None
     return tree_augmented(rows, class_node, **options) if method == "tan" else _star(rows, class_node)
 
 
+def _search_names(method: str) -> list[str]:
+    known = {"hill_climb": hill_climb.__kwdefaults__ or {}, "naive_bayes": {}}
+    return list(known.get(method, {"root": None}))
+
+
 def _star(rows: CodedRows, class_node: str) -> LearnedStructure:
     """Every other column with the class as its only parent."""
     if class_node not in rows.names:
         raise ParameterError("learn_structure", "class_node", f"one of {', '.join(rows.names[:12])}", class_node)
-    rows = rows.complete("learn_structure").by_name()
+    rows = rows.by_name()
     at = rows.names.index(class_node)
     families = [() if j == at else (at,) for j in range(len(rows.names))]
     score = checked_score("learn_structure", "log_likelihood", 1.0, rows.total)

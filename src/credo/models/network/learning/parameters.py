@@ -12,7 +12,7 @@ from credo.models.network.learning.counts import Counter
 from credo.models.network.learning.priors import TablePrior
 from credo.saving.registry import register
 
-__all__ = ["DirichletTables", "row_means", "tables_from_counts", "estimate_tables"]
+__all__ = ["DirichletTables", "row_means", "draw_rows", "tables_from_counts", "estimate_tables"]
 
 
 @register
@@ -58,19 +58,21 @@ class DirichletTables:
         ------
         NotIdentifiedError : a concentration is 0, as after maximum likelihood: there is nothing to draw from.
         """
-        return {node: _draw(node, np.asarray(a), rng, size) for node, a in self.concentrations.items()}
+        many = () if size is None else (size,)
+        shaped = {n: np.asarray(a, dtype=np.float64) for n, a in self.concentrations.items()}
+        return {n: draw_rows(n, np.broadcast_to(a, (*many, *a.shape)), rng) for n, a in shaped.items()}
 
 
-def _draw(node: str, a: np.ndarray, rng: np.random.Generator, size: int | None) -> np.ndarray:
+def draw_rows(node: str, a: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A draw of each Dirichlet along the last axis."""
     if not np.all(a > 0.0):
         raise NotIdentifiedError(
             f"The posterior of {node}'s table has no density where a concentration is 0.",
             value=float(a.min()),
             remedy="Estimate with a prior other than 'none', every part of which is > 0.",
         )
-    shape = a.shape if size is None else (size, *a.shape)
     # Gamma(a) = Gamma(a + 1) U^(1/a), in logs: a draw with a = 0.001 would often be 0 in all states.
-    log_gamma = np.log(rng.standard_gamma(a + 1.0, shape)) + np.log1p(-rng.random(shape)) / a
+    log_gamma = np.log(rng.standard_gamma(a + 1.0)) + np.log1p(-rng.random(a.shape)) / a
     log_gamma -= log_gamma.max(axis=-1, keepdims=True)
     share = np.exp(log_gamma)
     return share / share.sum(axis=-1, keepdims=True)

@@ -73,7 +73,9 @@ class CodedRows:
             raise DataError(
                 f"{owner}: every row has a missing cell.{blame}",
                 columns=empty or None,
-                remedy="Leave out the emptiest columns, or impute; EM estimates the tables of a given structure.",
+                remedy="Leave out the emptiest columns; or begin with a tree, which needs pairs of cells alone, and "
+                "search in what it imputes: "
+                "BayesianNetwork.learn(BayesianNetwork.learn(frame, 'chow_liu').impute(frame)).",
             )
         warn(
             f"{owner}: {int(bad.sum())} of {self.n_rows} rows have a missing cell and are left out, which is right "

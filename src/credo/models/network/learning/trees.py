@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
 import scipy.special
 
-from credo.errors import ParameterError
+from credo.errors import DataWarning, ParameterError, warn
 from credo.inference.result import Result
 from credo.models.network.learning.counts import DENSE_CELLS, compressed, count_beside, packed
 from credo.models.network.learning.hill_climbing import described
@@ -26,8 +27,10 @@ def mutual_information(rows: CodedRows, given: int | None = None) -> np.ndarray:
 
         I(a; b | c) = Σ p(a, b, c) log p(a, b | c)/(p(a | c) p(b | c))
 
-    No cell may be missing. Cost O(n d²).
+    Where cells are missing, each pair is counted on the rows that have it (and `given`). Cost O(n d²).
     """
+    if rows.missing.any():
+        return _available_information(rows, given)
     d, total = len(rows.sizes), rows.total
     above = () if given is None else (given,)
     q = 1 if given is None else rows.sizes[given]
@@ -50,6 +53,23 @@ def mutual_information(rows: CodedRows, given: int | None = None) -> np.ndarray:
             for i, b in enumerate(batch):
                 table = cells[edges[i] : edges[i + 1]].reshape(q, rows.sizes[a], -1)
                 information[a, b] = _information(table) / total
+    return information + information.T
+
+
+def _available_information(rows: CodedRows, given: int | None) -> np.ndarray:
+    """The same, each pair on the rows that have it; 0 where no row does."""
+    d, seen = len(rows.sizes), ~rows.missing
+    information, above = np.zeros((d, d)), [] if given is None else [given]
+    for a, b in itertools.combinations([j for j in range(d) if j != given], 2):
+        members = [*above, a, b]
+        kept = seen[members].all(axis=0)
+        if kept.any():
+            weights = None if rows.weights is None else rows.weights[kept]
+            columns = np.ascontiguousarray(rows.columns[members][:, kept])
+            pair = CodedRows(
+                tuple(rows.names[j] for j in members), tuple(rows.sizes[j] for j in members), columns, weights
+            )
+            information[a, b] = mutual_information(pair, None if given is None else 0)[-2, -1]
     return information + information.T
 
 
@@ -92,7 +112,8 @@ def chow_liu(rows: CodedRows, root: str | None = None) -> LearnedStructure:
 
     Parameters
     ----------
-    rows : columns of codes; rows with a missing cell are left out, with a warning
+    rows : columns of codes; where cells are missing, two columns are compared on the rows that have both, and the score
+        of a family counts those that have it whole
     root : the node that arrows lead away from, of all the same likelihood; None is the first name
 
     Returns
@@ -101,7 +122,7 @@ def chow_liu(rows: CodedRows, root: str | None = None) -> LearnedStructure:
 
     Raises
     ------
-    ParameterError : root is no column. DataError : no complete row.
+    ParameterError : root is no column.
 
     References
     ----------
@@ -112,7 +133,8 @@ def chow_liu(rows: CodedRows, root: str | None = None) -> LearnedStructure:
     >>> chow_liu(coded_rows("", codes, (2, 2, 2), ("c", "b", "a")), root="b").edges
     (('b', 'c'), ('c', 'a'))
     """
-    rows = rows.complete("chow_liu").by_name().merged()
+    _warn_of_missing("chow_liu", rows)
+    rows = rows.by_name().merged()
     at = 0 if root is None else _place("chow_liu", "root", root, rows.names)
     return _described(rows, spanning_tree(mutual_information(rows), at), "chow_liu")
 
@@ -122,20 +144,22 @@ def tree_augmented(rows: CodedRows, class_node: str, root: str | None = None) ->
 
     Parameters
     ----------
-    rows : columns of codes; rows with a missing cell are left out, with a warning
+    rows : columns of codes; where cells are missing, two columns are compared on the rows that have both, and the score
+        of a family counts those that have it whole
     class_node : the column to predict
     root : of the tree over the others; None is the first name
 
     Raises
     ------
-    ParameterError : class_node or root is no column, or they are the same. DataError : no complete row.
+    ParameterError : class_node or root is no column, or they are the same.
 
     References
     ----------
     Friedman, Geiger and Goldszmidt (1997), Bayesian network classifiers, Machine Learning 29.
     """
     owner = "tree_augmented"
-    rows = rows.complete(owner).by_name().merged()
+    _warn_of_missing(owner, rows)
+    rows = rows.by_name().merged()
     label = _place(owner, "class_node", class_node, rows.names)
     others = [j for j in range(len(rows.names)) if j != label]
     first = others[0] if root is None and others else label if root is None else _place(owner, "root", root, rows.names)
@@ -148,6 +172,16 @@ def tree_augmented(rows: CodedRows, class_node: str, root: str | None = None) ->
     for child, family in zip(others, tree):
         parents[child] = tuple(sorted((label, *(others[p] for p in family))))
     return _described(rows, parents, owner)
+
+
+def _warn_of_missing(owner: str, rows: CodedRows) -> None:
+    bad = int(np.asarray(rows.missing.any(axis=0)).sum())
+    if bad:
+        warn(
+            f"{owner}: {bad} of {rows.n_rows} rows have a missing cell; columns are compared on the rows that have "
+            "both, which is right where cells go missing by chance alone.",
+            DataWarning,
+        )
 
 
 def _place(owner: str, parameter: str, name: str, names: Sequence[str]) -> int:

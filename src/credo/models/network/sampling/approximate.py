@@ -63,7 +63,7 @@ def approximate_marginals(
     except MemoryLimitError as error:
         needed = error.value
     except (ParameterError, ZeroProbabilityError) as error:
-        raise explained(network.states, network.graph, error, hard, soft, names or ()) from error
+        raise explained(network.states, network.graph, error, hard, soft, names or (), network._actions) from error
     kept = network.nodes if names is None else names
     definition = network.definition_ if names is None else ancestral(network.definition_, {*names, *(evidence or ())})
     found = _beyond(definition, evidence, network.memory_limit, needed, rng, n_samples)
