@@ -219,7 +219,7 @@ def test_a_cell_that_is_no_state_is_named_by_row_and_column(garden):
 
 def test_impossible_rows(garden):
     frame = {"rain": ["no", "no", "yes"], "sprinkler": [False, None, None], "wet": [1, 1, 1]}
-    with pytest.warns(DataWarning, match=r"1 row\(s\).*probability 0\): 0\. They are left"):
+    with pytest.warns(DataWarning, match=r"1 row\(s\).*counted from 0: 0\. They are left"):
         assert garden.impute(frame)["sprinkler"] == [False, True, False]
     frame = {"rain": ["no", "yes"], "wet": [1, 1]}
     never = garden.do({"sprinkler": False})
