@@ -337,7 +337,7 @@ def lengthscales(
     hyperparameter : its name, or the end of it, as in `posterior_` or `result_.advice`; None is the lengthscale of the
         column. Any other that is positive can be named, the period or the noise.
     factors : what the learned value is multiplied by
-    The others are those of `function_band`.
+    column, at, output, mass, paths, rows, noise_scale : as of `function_band`
 
     Raises
     ------
