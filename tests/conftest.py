@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import hypothesis
+import numpy as np
 import pytest
 
 # NumPy is not there yet, and processes that tests start inherit these: several BLAS threads on shared cores
@@ -83,3 +84,13 @@ class ResultsTable:
 
 def _shown(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+@pytest.fixture
+def record_property(record_property):
+    """pytest's, for NumPy's numbers too: workers can send Python's alone."""
+
+    def record(name, value):
+        record_property(name, value.item() if isinstance(value, np.generic) else value)
+
+    return record
