@@ -8,8 +8,7 @@ import pytest
 
 import credo as cr
 from credo.decisions.networks import DecisionNetwork
-from credo.errors import ParameterError, ZeroProbabilityError
-from credo.probability.factors import MemoryLimitError
+from credo.errors import MemoryLimitError, ParameterError, ZeroProbabilityError
 from credo.saving import load, save
 
 

@@ -14,7 +14,7 @@ from credo.probability.bayes import bayes_rule
 from credo.probability.chains import ChainPosterior, MarkovChain, forward_backward, learn_chain, viterbi
 from credo.probability.coherence import Coherence, coherence
 from credo.probability.events import Event
-from credo.probability.factors import Factor, FactorGraph, MemoryLimitError, read_uai, read_uai_evidence
+from credo.probability.factors import Factor, FactorGraph, read_uai, read_uai_evidence
 from credo.probability.spaces import SampleSpace
 
 __all__ = [
@@ -30,7 +30,6 @@ __all__ = [
     "viterbi",
     "Factor",
     "FactorGraph",
-    "MemoryLimitError",
     "read_uai",
     "read_uai_evidence",
 ]

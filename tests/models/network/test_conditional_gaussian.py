@@ -9,13 +9,13 @@ import credo as cr
 from credo.errors import (
     DataError,
     DataWarning,
+    MemoryLimitError,
     NotIdentifiedError,
     ParameterError,
     UnavailableError,
     ZeroProbabilityError,
 )
 from credo.models.network.gaussian import ConditionalGaussianNetwork, LinearGaussian, LinearGaussianNetwork
-from credo.probability.factors import MemoryLimitError
 from credo.saving import load, save
 
 

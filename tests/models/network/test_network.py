@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import credo as cr
-from credo.errors import ParameterError, SaveError, ZeroProbabilityError
+from credo.errors import MemoryLimitError, ParameterError, SaveError, ZeroProbabilityError
 from credo.models.network.definition import NetworkDefinition
 from credo.models.network.network import BayesianNetwork
 from credo.models.network.nodes import Deterministic
-from credo.probability.factors import Factor, MemoryLimitError
+from credo.probability.factors import Factor
 
 from .random_networks import Enumeration, drawn_row, random_network
 

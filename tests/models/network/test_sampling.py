@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from credo.errors import ConvergenceWarning, ModelWarning, NumericalError, ParameterError, ZeroProbabilityError
+from credo.errors import (
+    ConvergenceWarning,
+    MemoryLimitError,
+    ModelWarning,
+    NumericalError,
+    ParameterError,
+    ZeroProbabilityError,
+)
 from credo.models.network.network import BayesianNetwork
 from credo.models.network.sampling import (
     approximate_marginals,
@@ -29,7 +36,6 @@ from credo.models.network.sampling.asking import (
     sample,
 )
 from credo.models.network.sampling.cutset import cutsets
-from credo.probability.factors.elimination import MemoryLimitError
 
 DATA = Path(__file__).parents[2] / "data" / "bayesnets"
 ALARM = {"BP": "LOW", "HRBP": "HIGH"}

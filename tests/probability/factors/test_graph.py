@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from credo.errors import ParameterError, ZeroProbabilityError
-from credo.probability.factors import Factor, FactorGraph, MemoryLimitError
+from credo.errors import MemoryLimitError, ParameterError, ZeroProbabilityError
+from credo.probability.factors import Factor, FactorGraph
 from tests.probability.factors.brute import random_case
 
 YN = ["no", "yes"]

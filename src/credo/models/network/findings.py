@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import CredoError, ParameterError, ZeroProbabilityError
-from credo.probability.factors import FactorGraph, MemoryLimitError
+from credo.errors import CredoError, MemoryLimitError, ParameterError, ZeroProbabilityError
+from credo.probability.factors import FactorGraph
 
 __all__ = ["conflicting", "explained", "known_node", "known_state", "refuse_unset", "split"]
 

@@ -56,7 +56,8 @@ class BayesianNetwork:
     ------
     ParameterError : a bad table, by node and row; a cycle, as its path; an unknown node or state, with those like it
     ZeroProbabilityError : evidence that cannot be, naming the findings that exclude each other
-    MemoryLimitError : a question beyond `memory_limit`; the bytes are its `value`
+    MemoryLimitError : a question beyond `memory_limit` whose answer has no estimate: `mpe`, `map`, joint laws; its
+        `value` is the bytes. `query` and `marginals` then go by a cut-set, exactly, or by weighted draws, with a warning
 
     Notes
     -----
@@ -244,11 +245,13 @@ class BayesianNetwork:
 
         Raises
         ------
-        UnavailableError : the tables were stated, or estimated without a prior.
-        Where cells were missing the draws are of cells and tables in turn (`AugmentedTables`): honest about what was
-        not seen.
+        UnavailableError : the tables were stated, or are those of a network after `do`.
+        NotIdentifiedError : they were estimated without a prior.
 
-        Cost: one plan, and some 5 µs a table and draw; with missing cells seconds on a thousand rows of 40
+        Notes
+        -----
+        Where cells were missing the draws are of cells and tables in turn (`AugmentedTables`): honest about what was
+        not seen. Cost: one plan, and some 5 µs a table and draw; with missing cells seconds on a thousand rows of 40
         nodes.
         """
         if self.posterior_ is None:
@@ -261,8 +264,12 @@ class BayesianNetwork:
         hard, soft = split(self.states, evidence)
         if soft or self._node(target) in (hard or {}):
             raise ParameterError(OWNER, "evidence", "states of nodes other than the target", evidence)
-        self.query(target, evidence)  # unknown nodes and states, and what cannot be, by name
-        numbers = {name: self.states[name].index(state) for name, state in (hard or {}).items()}
+        numbers = {
+            name: known_state(
+                self.states[known_node(self.states, name, "evidence")], name, state, f"evidence[{name!r}]"
+            )
+            for name, state in (hard or {}).items()
+        }
         tables = self.posterior_.sample(as_generator(random_state), int(draws))
         return credible_answer(self.definition_, tables, target, numbers, self.memory_limit)
 

@@ -10,9 +10,8 @@
 `elimination/`   the engine, on arrays and scopes alone: `compile_plan`, `run`
 """
 
-from credo.probability.factors.elimination import MemoryLimitError
 from credo.probability.factors.factor import Factor
 from credo.probability.factors.graph import FactorGraph
 from credo.probability.factors.uai import read_uai, read_uai_evidence
 
-__all__ = ["Factor", "FactorGraph", "read_uai", "read_uai_evidence", "MemoryLimitError"]
+__all__ = ["Factor", "FactorGraph", "read_uai", "read_uai_evidence"]

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import ParameterError, ZeroProbabilityError
+from credo.errors import MemoryLimitError, ParameterError, ZeroProbabilityError
 from credo.probability.factors.elimination import (
     MEMORY_LIMIT,
-    MemoryLimitError,
     Packed,
     Plan,
     Run,

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from credo.errors import MemoryLimitError
 from credo.models.network.gaussian.equations import residual, responses, whitened
 from credo.models.network.separation import ancestors
-from credo.probability.factors import MemoryLimitError
 
 __all__ = ["Cells", "Component", "Evaluated", "evaluate", "split_components"]
 

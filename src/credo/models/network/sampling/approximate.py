@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import ConvergenceWarning, ParameterError, ZeroProbabilityError, warn
+from credo.errors import ConvergenceWarning, MemoryLimitError, ParameterError, ZeroProbabilityError, warn
 from credo.models.network.definition import NetworkDefinition
 from credo.models.network.findings import explained, split
 from credo.models.network.sampling.cutset import condition_on_cutset
 from credo.models.network.sampling.estimates import MarginalEstimates
 from credo.models.network.sampling.forward import likelihood_weighting
-from credo.probability.factors.elimination import MemoryLimitError
 
 if TYPE_CHECKING:
     from credo.models.network.network import BayesianNetwork

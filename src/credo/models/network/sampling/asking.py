@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import ParameterError
+from credo.errors import MemoryLimitError, ParameterError
 from credo.models.network.findings import OWNER
 from credo.models.network.sampling.approximate import approximate_marginals
 from credo.models.network.sampling.estimates import MarginalEstimates
@@ -16,7 +16,6 @@ from credo.models.network.sampling.gibbs import gibbs
 from credo.models.network.sampling.posterior import posterior_sample
 from credo.numerics.random import as_generator
 from credo.probability.factors import Factor
-from credo.probability.factors.elimination import MemoryLimitError
 
 if TYPE_CHECKING:
     from credo.models.network.network import BayesianNetwork

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import ZeroProbabilityError
+from credo.errors import MemoryLimitError, ZeroProbabilityError
 from credo.models.network.definition import NetworkDefinition
 from credo.models.network.sampling.arrays import Findings, NetworkArrays
 from credo.models.network.sampling.estimates import MarginalEstimates
-from credo.probability.factors.elimination import MemoryLimitError, Plan, compile_plan, pack, run
+from credo.probability.factors.elimination import Plan, compile_plan, pack, run
 from credo.probability.factors.elimination.orders import bits, elimination_orders
 
 __all__ = ["MOST_TERMS", "MOST_WORK", "condition_on_cutset", "cutsets"]

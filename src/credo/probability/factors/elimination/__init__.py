@@ -19,9 +19,9 @@ array([0.3 , 0.35, 0.35])
 """
 
 from credo.probability.factors.elimination.execution import Packed, Run, pack, run, trace_back
-from credo.probability.factors.elimination.memory import MEMORY_LIMIT, MemoryLimitError
+from credo.probability.factors.elimination.memory import MEMORY_LIMIT
 from credo.probability.factors.elimination.plan import Plan, compile_plan
 
 __all__ = [
-    "compile_plan", "Plan", "pack", "Packed", "run", "Run", "trace_back", "MEMORY_LIMIT", "MemoryLimitError",
+    "compile_plan", "Plan", "pack", "Packed", "run", "Run", "trace_back", "MEMORY_LIMIT",
 ]  # fmt: skip
