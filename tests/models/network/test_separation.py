@@ -8,7 +8,7 @@ import pytest
 from credo.errors import ParameterError
 from credo.models.network.definition import NetworkDefinition
 from credo.models.network.network import BayesianNetwork
-from credo.models.network.separation import ancestors
+from credo.models.network.separation import reached
 
 from .random_networks import Enumeration
 
@@ -28,7 +28,7 @@ def open_paths(network, a, b, given):
     """Every path without a node twice, looked at by the definition; the shortest open one's length."""
     parents = network.definition_.parents
     arrows = {(p, c) for c, above in parents.items() for p in above}
-    above_given = ancestors(parents, given)
+    above_given = reached(parents, given)
     lengths = []
 
     def walk(path):

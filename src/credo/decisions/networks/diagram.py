@@ -14,10 +14,11 @@ from credo.decisions.networks.utilities import utility_table
 from credo.errors import ParameterError
 from credo.models.network import NetworkDefinition
 from credo.models.network.gaussian.structure import pairs_of
+from credo.models.network.separation import reached
 from credo.models.network.tables import known_states
 from credo.probability.factors import Factor
 
-__all__ = ["Diagram", "checked_diagram", "descendants"]
+__all__ = ["Diagram", "checked_diagram"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Diagram:
             return {}
         if not isinstance(evidence, Mapping):
             raise ParameterError(OWNER, "evidence", "a mapping {node: state}", evidence)
-        below = {name: d for d in self.decisions for name in descendants(self.definition, d)}
+        below = {name: d for d in self.decisions for name in reached(self.definition.children, [d])}
         for node, state in evidence.items():
             known_state(self.states[known_node(self.states, node, "evidence")], node, state, f"evidence[{node!r}]")
             if node in below:
@@ -129,24 +130,12 @@ def _sorted_edges(edges: Any, information: Any, decisions: Any, utilities: Any) 
     return arrows, {name: tuple(seen) for name, seen in told.items()}, into
 
 
-def descendants(definition: NetworkDefinition, node: str) -> set[str]:
-    """All that a node influences, itself included."""
-    found: set[str] = set()
-    waiting = [node]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(definition.children[name])
-    return found
-
-
 def _check_order(definition: NetworkDefinition, told: Mapping[str, tuple[str, ...]]) -> None:
     """Nothing is known before the decision that influences it is taken."""
     order = list(told)
     for place, decision in enumerate(order):
         for later in order[place:]:
-            below = descendants(definition, later)
+            below = reached(definition.children, [later])
             if bad := next((node for node in told[decision] if node in below), None):
                 who = "itself" if later == decision else f"the later decision {later!r}"
                 raise ParameterError(

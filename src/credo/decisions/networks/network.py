@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from credo.decisions.networks.diagram import Diagram, checked_diagram, descendants
+from credo.decisions.networks.diagram import Diagram, checked_diagram
 from credo.decisions.networks.names import OWNER, checked_limit, known_node, known_state, names_in
 from credo.decisions.networks.policy import DecisionRule, Policy
 from credo.decisions.networks.solving import best_policy, expected_utility
 from credo.errors import ParameterError
+from credo.models.network.separation import reached
 from credo.probability.factors.elimination import MEMORY_LIMIT
 from credo.saving import register
 
@@ -166,7 +167,7 @@ class DecisionNetwork:
         order = list(self.decisions)
         below: set[str] = set()
         for later in order[order.index(decision) :]:
-            below |= descendants(self.diagram_.definition, later)
+            below |= reached(self.diagram_.definition.children, [later])
         return self.value_of_information(decision, [name for name in self.chance if name not in below], evidence)
 
     # -- within --------------------------------------------------------------------------------------------------

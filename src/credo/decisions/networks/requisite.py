@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from credo.decisions.networks.diagram import Diagram
-from credo.models.network.separation import active_path
+from credo.models.network.separation import active_path, reached
 
 __all__ = ["Arrows", "requisite"]
 
@@ -33,17 +33,6 @@ class Arrows:
                 found[parent].append(node)
         return {node: tuple(below) for node, below in found.items()}
 
-    def below(self, node: str) -> set[str]:
-        """All that a node influences, itself included."""
-        found: set[str] = set()
-        waiting = [node]
-        while waiting:
-            name = waiting.pop()
-            if name not in found:
-                found.add(name)
-                waiting.extend(self.children[name])
-        return found
-
 
 def _utility(name: str) -> Any:
     return ("utility", name)  # no node is called by a tuple
@@ -62,7 +51,7 @@ def requisite(
     given = set(given)
     kept = [node for node in diagram.known[decision] if node not in given]
     arrows = Arrows.of(diagram, {**looks_at, decision: kept})
-    below = arrows.below(decision)
+    below = reached(arrows.children, [decision])
     utilities = tuple(name for name in diagram.utilities if _utility(name) in below)
     targets = [_utility(name) for name in utilities]
     settled = False

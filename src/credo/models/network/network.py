@@ -57,7 +57,7 @@ class BayesianNetwork:
     ParameterError : a bad table, by node and row; a cycle, as its path; an unknown node or state, with those like it
     ZeroProbabilityError : evidence that cannot be, naming the findings that exclude each other
     MemoryLimitError : a question beyond `memory_limit` whose answer has no estimate: `mpe`, `map`, joint laws; its
-        `value` is the bytes. `query` and `marginals` then go by a cut-set, exactly, or by weighted draws, with a warning
+        `value` is the bytes. `query` and `marginals` then go by a cut-set, exactly, or by weighted draws, and warn
 
     Notes
     -----

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Mapping
 
 from credo.models.network.definition import NetworkDefinition
 
-__all__ = ["active_path", "ancestors", "markov_blanket"]
+__all__ = ["active_path", "markov_blanket", "reached"]
 
 
-def ancestors(parents: Mapping[str, tuple[str, ...]], nodes: Iterable[str]) -> set[str]:
-    """The nodes and everything above them."""
+def reached(arrows: Mapping[str, tuple[str, ...]], nodes: Iterable[str]) -> set[str]:
+    """The nodes and everything along the arrows: of `parents` the ancestors, of `children` the descendants."""
     found: set[str] = set()
     waiting = list(nodes)
     while waiting:
         node = waiting.pop()
         if node not in found:
             found.add(node)
-            waiting.extend(parents[node])
+            waiting.extend(arrows[node])
     return found
 
 
@@ -41,7 +41,7 @@ def active_path(
     Reference: Shachter (1998), Bayes-Ball, UAI.
     """
     given, targets = set(given), set(targets)
-    told = ancestors(definition.parents, given)  # nodes with something given at or below them
+    told = reached(definition.parents, given)  # nodes with something given at or below them
     # a state is a node and whether it was come to from a child (upwards)
     waiting = deque((source, True) for source in sources if source not in given)
     came: dict[tuple[str, bool], tuple[str, bool] | None] = dict.fromkeys(waiting)

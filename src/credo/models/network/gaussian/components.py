@@ -15,7 +15,7 @@ import numpy as np
 
 from credo.errors import MemoryLimitError
 from credo.models.network.gaussian.equations import residual, responses, whitened
-from credo.models.network.separation import ancestors
+from credo.models.network.separation import reached
 
 __all__ = ["Cells", "Component", "Evaluated", "evaluate", "split_components"]
 
@@ -48,7 +48,7 @@ def split_components(
 ) -> list[Component]:
     """Components of what matters to evidence on `observed` and to `targets`; `fixed`: discrete nodes of known state."""
     observed, fixed = set(observed), set(fixed)
-    relevant = ancestors({node: own.continuous for node, own in cells.items()}, [*observed, *targets])
+    relevant = reached({node: own.continuous for node, own in cells.items()}, [*observed, *targets])
     group = {node: {node} for node in relevant}
     for node in relevant:
         for parent in cells[node].continuous:
