@@ -23,6 +23,7 @@ __all__ = [
     "BoundFellError",
     "MemoryLimitError",
     "UnavailableError",
+    "SpaceExhaustedError",
     "FileFormatError",
     "StorageError",
     "MissingFileError",
@@ -132,6 +133,10 @@ class NotPositiveDefiniteError(NumericalError, ValueError):
 
 class UnavailableError(CredoError, AttributeError):
     """A quantity that this object cannot honestly supply, such as the sd of a point estimate."""
+
+
+class SpaceExhaustedError(UnavailableError):
+    """Every point of a finite space was tried."""
 
 
 class FileFormatError(CredoError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 
 MEMORY = Path("/dev/shm")
+
+# Each trial in a process of its own would import the package anew; at home a script's own imports do this.
+multiprocessing.set_forkserver_preload(["credo.studies"])
 
 
 @pytest.fixture

@@ -30,3 +30,10 @@ def hostile(params: dict[str, Any]) -> Any:
         case 6:
             return lambda: 0
     return 1.0
+
+
+def learning(params: dict[str, Any], progress: Any) -> float:
+    """Reports n at steps 1 … 9."""
+    for step in range(1, 10):
+        progress(step, float(params["n"]))
+    return float(params["n"])

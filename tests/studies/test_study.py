@@ -124,8 +124,8 @@ def test_the_model_finds_a_minimum_and_is_told_of_failures() -> None:
     with pytest.warns(DataWarning):
         study = Study(Space(x=Real(0, 1), k=Constant(1)), random_state=0).optimize(crashes, 20)
     assert abs(study.best["x"] - 0.6) < 0.02
-    assert {t.why["method"] for t in study.records} >= {"sobol", "log_ei"}
-    assert all(math.isfinite(t.why["sd"]) for t in study.records if t.why["method"] == "log_ei")
+    assert {t.why["method"] for t in study.records} >= {"sobol", "gp"}
+    assert all(math.isfinite(t.why["sd"]) for t in study.records if t.why["method"] == "gp")
 
 
 def test_the_model_keeps_constraints_and_conditions() -> None:
@@ -133,7 +133,7 @@ def test_the_model_keeps_constraints_and_conditions() -> None:
         x=Real(0, 1), y=Real(0, 1), kind=Choice(["u", "v"]), n=Integer(1, 9, when={"kind": "u"}),
         constraints=["x + y <= 1", lambda p: p.get("n", 0) != 5],
     )  # fmt: skip
-    study = Study(space, random_state=0).optimize(lambda p: -p["x"] - p["y"] + p.get("n", 4) / 10, 24)
+    study = Study(space, random_state=0, sampler="gp").optimize(lambda p: -p["x"] - p["y"] + p.get("n", 4) / 10, 24)
     assert all(space.contains(t.params) for t in study.records)
     assert study.best.value is not None
     assert study.best.value < -0.8
@@ -204,6 +204,11 @@ def test_what_a_stored_study_does_not_let_change(tmp_path: Path) -> None:
             change()
     with pytest.raises(ParameterError, match="other"):
         Study.load(place, "absent")
+    assert Study(line(), storage=place, noisy=True).noisy is True  # not known before
+    Study(line(), storage=place, noisy=True, name="noisy")
+    assert Study(line(), storage=place, name="noisy").noisy is True
+    with pytest.raises(ParameterError, match="noisy must be None or True"):
+        Study(line(), storage=place, noisy=False, name="noisy")
 
 
 def test_functions_of_a_space_are_passed_again(tmp_path: Path) -> None:
@@ -239,22 +244,29 @@ def test_intermediate_results() -> None:
 # -- the fold ----------------------------------------------------------------------------------------------------
 
 
+FOR_A_TRIAL: dict[str, list[Any]] = {"tell": [1.5], "fail": [], "prune": [2.0], "release": [], "report": [3, 0.5]}
+
+
 @given(st.data())
 def test_any_course_of_events_folds_the_same_in_any_portions(data: st.DataObject) -> None:
     storage = MemoryStorage()
     study = Study(line(), storage=storage, random_state=0, sampler="sobol")
     for _ in range(data.draw(st.integers(0, 25))):
-        action = data.draw(st.sampled_from(["ask", "tell", "fail", "prune", "release", "queue", "note"]))
+        action = data.draw(st.sampled_from([*FOR_A_TRIAL, "ask", "queue", "note", "near", "narrow"]))
         pending = [t.id for t in study.records if not t.is_finished]
         if action == "ask":
             study.ask()
         elif action == "queue":
-            study.enqueue({"x": data.draw(st.floats(0, 1)), "c": "a"})
+            study.enqueue({"x": data.draw(st.floats(0.5, 1)), "c": "a"})
         elif action == "note":
             study.note("n")
+        elif action == "near":
+            study.near({"x": data.draw(st.sampled_from([study.space.parameters["x"].low, 0.5]))})  # type: ignore[attr-defined]
+        elif action == "narrow":
+            study.narrow(x=(data.draw(st.floats(study.space.parameters["x"].low, 0.5)), None))  # type: ignore[attr-defined]
         elif pending:
             trial = data.draw(st.sampled_from(pending))
-            getattr(study, action)(trial, *([1.5] if action == "tell" else []))
+            getattr(study, action)(trial, *FOR_A_TRIAL[action])
     events = [Event(**json.loads(json.dumps(vars(e)))) for e in study.events()]
     cut = data.draw(st.integers(0, len(events)))
     folded = StudyState(line())
@@ -262,6 +274,8 @@ def test_any_course_of_events_folds_the_same_in_any_portions(data: st.DataObject
     folded.apply(events[max(cut - 3, 0) :])
     assert list(folded.trials.values()) == study.records
     assert folded.queue == study._state.queue
+    assert folded.guesses == study.guesses
+    assert folded.space == study.space
     finished = [e.trial for e in events if e.kind in ("told", "failed", "pruned")]
     assert len(finished) == len(set(finished)) == sum(t.is_finished for t in study.records)
 

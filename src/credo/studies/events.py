@@ -10,11 +10,12 @@ __all__ = ["Event", "KINDS"]
 
 #: what can happen → what its data hold
 KINDS: dict[str, str] = {
-    "created": "space, direction, seed, sampler, noisy",
+    "created": "space, direction (two: a list), seed, sampler, noisy, pruner",
     "queued": "params to be asked before any other",
+    "guessed": "params, sd: someone thinks the best is near",
     "asked": "params; why; memory of the sampler; lease, worker; queued: the entry of the queue it came from",
     "reported": "step, value: an intermediate result",
-    "told": "value",
+    "told": "value, or values of two objectives; constraints, if any",
     "failed": "reason",
     "pruned": "reason, value: the last one, if any",
     "stale": "reason: the worker is gone, so the point is asked again; a late answer still counts",

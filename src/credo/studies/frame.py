@@ -10,8 +10,9 @@ from credo.studies.trial import Trial
 __all__ = ["trials_frame"]
 
 
-def trials_frame(trials: Iterable[Trial], names: Sequence[str]) -> Any:
-    """A polars frame, a row a trial: id, state, value, the parameters (null where inactive), reason.
+def trials_frame(trials: Iterable[Trial], names: Sequence[str], n_values: int = 1, n_constraints: int = 0) -> Any:
+    """A polars frame, a row a trial: id, state, value (or value_1, value_2), constraint_1…, the parameters (null where
+    inactive), reason.
 
     A column of mixed kinds (a categorical of numbers and text, say) becomes text.
     """
@@ -21,8 +22,12 @@ def trials_frame(trials: Iterable[Trial], names: Sequence[str]) -> Any:
     columns: dict[str, Any] = {
         "id": pl.Series([t.id for t in rows], dtype=pl.Int64),
         "state": pl.Series([t.state for t in rows], dtype=pl.String),
-        "value": pl.Series([t.value for t in rows], dtype=pl.Float64),
     }
+    for j in range(n_values):
+        name = "value" if n_values == 1 else f"value_{j + 1}"
+        columns[name] = pl.Series([_item(t.values, j) for t in rows], dtype=pl.Float64)
+    for j in range(n_constraints):
+        columns[f"constraint_{j + 1}"] = pl.Series([_item(t.constraints, j) for t in rows], dtype=pl.Float64)
     for name in names:
         values = [t.params.get(name) for t in rows]
         kinds = {type(value) for value in values if value is not None}
@@ -33,3 +38,7 @@ def trials_frame(trials: Iterable[Trial], names: Sequence[str]) -> Any:
         columns[name if name not in columns else f"{name}_"] = pl.Series(values)
     columns["reason" if "reason" not in columns else "reason_"] = pl.Series([t.reason for t in rows], dtype=pl.String)
     return pl.DataFrame(columns)
+
+
+def _item(numbers: Sequence[float] | None, j: int) -> float | None:
+    return None if numbers is None or j >= len(numbers) else numbers[j]

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import numbers
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from credo.errors import DataWarning, ParameterError, warn
+import numpy as np
+
+from credo.errors import CredoError, DataWarning, ParameterError, SpaceExhaustedError, StorageError, warn
 from credo.studies.leases import Heart
-from credo.studies.proposal import SpaceExhaustedError
-from credo.studies.runners import Outcome, Runner, runner_of
+from credo.studies.objective import Outcome, takes_progress
+from credo.studies.runners import runner_of
 from credo.studies.trial import Trial
-from credo.studies.values import number_of
+from credo.studies.values import answer_of
 
 if TYPE_CHECKING:
+    from credo.studies.runners import Runner
     from credo.studies.study import Study
 
-__all__ = ["optimize"]
+__all__ = ["Loop", "optimize"]
 
 # How long the loop sleeps at most before it looks again whether workers were lost: a fraction of their leases.
 GLANCES_PER_LEASE = 4
 
 
 def optimize(
-    study: Study, function: Callable[[dict[str, Any]], Any], n_trials: int | None, total: int | None, n_jobs: int,
+    study: Study, function: Callable[..., Any], n_trials: int | None, total: int | None, n_jobs: int,
     backend: str, timeout: float | None, progress: Callable[[Trial], Any] | None,
 ) -> None:  # fmt: skip
     """See `Study.optimize`."""
     _check(function, n_trials, total, n_jobs, timeout)
-    runner = runner_of(backend, function, n_jobs, timeout)
-    loop = _Loop(study, runner, n_trials, total, n_jobs, progress)
+    loop = Loop(study, n_trials, total, n_jobs, progress)
+    loop.runner = runner_of(backend, function, n_jobs, timeout, loop.reported if takes_progress(function) else None)
     with Heart(study.storage, study.name, study.lease, lambda: list(loop.running)):
         try:
             loop.run()
@@ -38,14 +42,15 @@ def optimize(
     loop.report()
 
 
-class _Loop:
+class Loop:
     """The state of one call."""
 
     def __init__(
-        self, study: Study, runner: Runner, n_trials: int | None, total: int | None, n_jobs: int,
+        self, study: Study, n_trials: int | None, total: int | None, n_jobs: int,
         progress: Callable[[Trial], Any] | None,
     ) -> None:  # fmt: skip
-        self.study, self.runner, self.n_jobs, self.progress = study, runner, n_jobs, progress
+        self.study, self.n_jobs, self.progress = study, n_jobs, progress
+        self.runner: Runner
         self.n_trials, self.total = n_trials, total
         self.running: dict[int, Trial] = {}
         self.asked = 0
@@ -66,25 +71,48 @@ class _Loop:
                 self.asked += 1
                 self.runner.start(trial.id, trial.params)
             if self.running:
-                for trial_id, outcome in self.runner.finished(self.study.lease / GLANCES_PER_LEASE):
-                    self._tell(self.running[trial_id], outcome)
-                    del self.running[trial_id]
+                self._take(self.runner.finished(self.study.lease / GLANCES_PER_LEASE))
             elif not self._wanted():
                 return
 
     def _wanted(self) -> bool:
         return not self.complete and (self.n_trials is None or self.asked < self.n_trials)
 
-    def _tell(self, trial: Trial, outcome: Outcome) -> None:
+    def _take(self, outcomes: list[tuple[int, Outcome]]) -> None:
+        """Tell all of them, though the storage may refuse one: another may be a day's work."""
+        refused: BaseException | None = None
+        for trial_id, outcome in outcomes:
+            if outcome.kind == "broken":
+                refused = outcome.error
+                continue
+            try:
+                self.tell(self.running[trial_id], outcome)
+            except StorageError as error:
+                error.add_note(f"Trial {trial_id} was {outcome.kind}: {outcome.value!r}. It can still be told.")
+                refused = error
+            else:
+                del self.running[trial_id]
+        if refused is not None:
+            raise refused
+
+    def reported(self, trial_id: int, step: Any, value: Any) -> str | None:
+        """An intermediate value; the reason to give the trial up, or None."""
+        if trial_id not in self.running:
+            return "nobody awaits its answer any more"  # a thread that is late may end here
+        self.study.report(trial_id, step, value)
+        return self.study._reason_to_prune(trial_id)
+
+    def tell(self, trial: Trial, outcome: Outcome) -> None:
         if outcome.kind == "told":
             try:
-                value = number_of(outcome.value)
+                kind, data = self.study._answer(*answer_of(outcome.value))
             except ParameterError as error:
                 finished = self.study.fail(trial, str(error))
             else:
-                finished = self.study.tell(trial, value, quiet=True)
+                finished = self.study._finish(trial, kind, data)
         elif outcome.kind == "pruned":
-            finished = self.study.prune(trial, outcome.value, reason=outcome.reason or "pruned")
+            last = outcome.value if isinstance(outcome.value, (numbers.Real, np.ndarray)) else None
+            finished = self.study.prune(trial, last, reason=outcome.reason or "pruned")
         else:
             finished = self.study.fail(trial, outcome.reason or "failed")
         if finished.state == "failed":
@@ -96,7 +124,8 @@ class _Loop:
         """After an interruption: what runs will bring nothing, so others may ask it again."""
         self.runner.close()
         for trial in self.running.values():
-            self.study.release(trial, "interrupted")
+            with contextlib.suppress(CredoError):  # what interrupted says more; others see that this process has ended
+                self.study.release(trial, "interrupted")
         self.running.clear()
 
     def report(self) -> None:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from credo.errors import ParameterError, UnavailableError
-from credo.studies.samplers import History, Sampler, Suggestion, distinct
+from credo.errors import ParameterError, SpaceExhaustedError
+from credo.studies.history import history_of
+from credo.studies.samplers import Sampler, Suggestion, distinct
 from credo.studies.samplers.distinct import untried
 from credo.studies.state import StudyState
 
-__all__ = ["SpaceExhaustedError", "next_proposal"]
-
-
-class SpaceExhaustedError(UnavailableError):
-    """Every point of a finite space was tried."""
+__all__ = ["next_proposal"]
 
 
 def next_proposal(
-    state: StudyState, sampler: Sampler, direction: str, seed: int, noisy: bool | None
+    state: StudyState, sampler: Sampler, signs: Sequence[float], seed: int, noisy: bool | None
 ) -> tuple[int, dict[str, Any]]:
     """Number of the next trial and the data of its event "asked": first from the queue, then by the sampler."""
     index = state.next_id
@@ -33,7 +31,7 @@ def next_proposal(
     # The seed and the number alone start the generator: who asks, and in which process, does not matter.
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
     pending = [trial.params for trial in state.trials.values() if trial.state == "pending"]
-    proposed = sampler.propose(state.space, _history(state, direction, seed, noisy), pending, rng)
+    proposed = sampler.propose(state.space, history_of(state, signs, seed, noisy), pending, rng)
     if not isinstance(proposed, Suggestion):
         proposed = Suggestion(proposed)
     if noisy is not True:
@@ -55,19 +53,4 @@ def _exhausted(n: int) -> SpaceExhaustedError:
     return SpaceExhaustedError(
         f"All points of the space were tried ({n} trials).",
         remedy="Take study.best; or state noisy=True to try points again.",
-    )
-
-
-def _history(state: StudyState, direction: str, seed: int, noisy: bool | None) -> History:
-    trials = [state.trials[i] for i in range(state.next_id)]
-    told = [trial for trial in trials if trial.state == "told"]
-    sign = 1.0 if direction == "minimize" else -1.0
-    return History(
-        points=[trial.params for trial in told],
-        values=sign * np.array([trial.value for trial in told], dtype=np.float64),
-        failed=[trial.params for trial in trials if trial.state in ("failed", "pruned")],
-        index=state.next_id,
-        seed=seed,
-        noisy=noisy,
-        memory=state.memory,
     )

@@ -9,34 +9,13 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from functools import partial
+from typing import Any, Protocol
 
-from credo.errors import ParameterError
+from credo.errors import CredoError, ParameterError
+from credo.studies.objective import Outcome, Pruned, Report, evaluate, progress_of
 
 __all__ = ["Outcome", "Pruned", "Runner", "InlineRunner", "ThreadRunner", "ProcessRunner", "runner_of"]
-
-
-class Pruned(Exception):
-    """Raise it in an objective to give a trial up early; the argument, if any, is the last value seen."""
-
-
-class Outcome(NamedTuple):
-    """kind "told" (value), "failed" or "pruned" (reason); `error` is the exception itself, where there is one here."""
-
-    kind: str
-    value: Any = None
-    reason: str | None = None
-    error: BaseException | None = None
-
-
-def evaluate(function: Callable[[dict[str, Any]], Any], params: Mapping[str, Any]) -> Outcome:
-    """Call the objective; what it raises becomes an outcome."""
-    try:
-        return Outcome("told", function(dict(params)))
-    except Pruned as pruned:
-        return Outcome("pruned", pruned.args[0] if pruned.args else None, "pruned by the objective")
-    except Exception as error:
-        return Outcome("failed", None, f"{type(error).__name__}: {error}", error)
 
 
 class Runner(Protocol):
@@ -58,8 +37,8 @@ class Runner(Protocol):
 class InlineRunner:
     """One trial at a time, in the caller's thread."""
 
-    def __init__(self, function: Callable[[dict[str, Any]], Any]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[..., Any], report: Report | None = None) -> None:
+        self._function, self._report = function, report
         self._waiting: list[tuple[int, Mapping[str, Any]]] = []
 
     def start(self, trial: int, params: Mapping[str, Any]) -> None:
@@ -69,7 +48,7 @@ class InlineRunner:
     def finished(self, wait: float) -> list[tuple[int, Outcome]]:
         """See `Runner`; the trial runs here, so it takes as long as it takes."""
         trial, params = self._waiting.pop(0)
-        return [(trial, evaluate(self._function, params))]
+        return [(trial, _evaluate(self._function, trial, params, self._report))]
 
     def close(self) -> None:
         """Nothing runs."""
@@ -78,15 +57,17 @@ class InlineRunner:
 class ThreadRunner:
     """A thread a trial. A thread cannot be ended: after a time-out it is left behind, and its answer is ignored."""
 
-    def __init__(self, function: Callable[[dict[str, Any]], Any], timeout: float | None = None) -> None:
-        self._function, self._timeout = function, timeout
+    def __init__(
+        self, function: Callable[..., Any], timeout: float | None = None, report: Report | None = None
+    ) -> None:
+        self._function, self._timeout, self._report = function, timeout, report
         self._done: queue.Queue[tuple[int, Outcome]] = queue.Queue()
         self._started: dict[int, float] = {}
 
     def start(self, trial: int, params: Mapping[str, Any]) -> None:
         """See `Runner`."""
         self._started[trial] = time.monotonic()
-        run = lambda: self._done.put((trial, evaluate(self._function, params)))  # noqa: E731
+        run = lambda: self._done.put((trial, _evaluate(self._function, trial, params, self._report)))  # noqa: E731
         threading.Thread(target=run, name=f"credo-trial-{trial}", daemon=True).start()
 
     def finished(self, wait: float) -> list[tuple[int, Outcome]]:
@@ -114,7 +95,9 @@ class ProcessRunner:
     The function is pickled, so it must be importable (not a lambda, not defined at the prompt).
     """
 
-    def __init__(self, function: Callable[[dict[str, Any]], Any], timeout: float | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], timeout: float | None = None, report: Report | None = None
+    ) -> None:
         try:
             pickle.dumps(function)
         except Exception as error:
@@ -122,7 +105,7 @@ class ProcessRunner:
             raise ParameterError(
                 "Study.optimize", "f", f"picklable for processes ({error})", function, remedy
             ) from None
-        self._function, self._timeout = function, timeout
+        self._function, self._timeout, self._report = function, timeout, report
         # A fork server starts a process in milliseconds, and forks from a process without threads, which is safe.
         self._context = mp.get_context("forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn")
         self._running: dict[int, tuple[Any, multiprocessing.connection.Connection]] = {}
@@ -130,10 +113,11 @@ class ProcessRunner:
 
     def start(self, trial: int, params: Mapping[str, Any]) -> None:
         """See `Runner`."""
-        ours, theirs = self._context.Pipe(duplex=False)
+        ours, theirs = self._context.Pipe(duplex=self._report is not None)
         process = self._context.Process(  # type: ignore[attr-defined]
-            target=_in_process, args=(self._function, dict(params), theirs), name=f"credo-trial-{trial}", daemon=True
-        )
+            target=_in_process, args=(self._function, dict(params), theirs, self._report is not None),
+            name=f"credo-trial-{trial}", daemon=True,
+        )  # fmt: skip
         process.start()
         theirs.close()  # so that the pipe ends with the process
         self._running[trial], self._started[trial] = (process, ours), time.monotonic()
@@ -145,18 +129,31 @@ class ProcessRunner:
         found = []
         for connection in multiprocessing.connection.wait(list(pipes), pause):
             trial = pipes[connection]  # type: ignore[index]
-            process = self._running[trial][0]
-            try:
-                outcome = Outcome(*connection.recv())  # type: ignore[union-attr]
-            except EOFError:
-                process.join()
-                outcome = Outcome("failed", None, f"the process ended with exit code {process.exitcode}")
-            self._end(trial)
-            found.append((trial, outcome))
+            outcome = self._heard(trial)
+            if outcome is not None:
+                self._end(trial)
+                found.append((trial, outcome))
         for trial in _late(self._started, self._timeout):
             self._end(trial, kill=True)
             found.append((trial, _timed_out(self._timeout)))
         return found
+
+    def _heard(self, trial: int) -> Outcome | None:
+        """What the process says: an outcome; or an intermediate value, which is answered."""
+        process, connection = self._running[trial]
+        try:
+            message = connection.recv()
+            if message[0] != "reported":
+                return Outcome(*message)
+            assert self._report is not None
+            try:
+                connection.send((self._report(trial, *message[1:]), None))
+            except ParameterError as error:
+                connection.send((None, str(error)))
+            return None
+        except (EOFError, ConnectionError):
+            process.join()
+            return Outcome("failed", None, f"the process ended with exit code {process.exitcode}")
 
     def _end(self, trial: int, kill: bool = False) -> None:
         process, connection = self._running.pop(trial)
@@ -173,8 +170,19 @@ class ProcessRunner:
             self._end(trial, kill=True)
 
 
-def _in_process(function: Callable[[dict[str, Any]], Any], params: dict[str, Any], pipe: Any) -> None:
-    outcome = evaluate(function, params)
+def _evaluate(function: Callable[..., Any], trial: int, params: Mapping[str, Any], report: Report | None) -> Outcome:
+    return evaluate(function, params, None if report is None else progress_of(partial(report, trial)))
+
+
+def _in_process(function: Callable[..., Any], params: dict[str, Any], pipe: Any, reports: bool) -> None:
+    def report(step: Any, value: Any) -> str | None:
+        pipe.send(("reported", step, value))
+        reason, refused = pipe.recv()
+        if refused is not None:
+            raise CredoError(refused)
+        return reason
+
+    outcome = evaluate(function, params, progress_of(report) if reports else None)
     try:
         pipe.send((outcome.kind, outcome.value, outcome.reason))
     except Exception as error:  # a value that cannot be pickled
@@ -198,10 +206,14 @@ def _timed_out(timeout: float | None) -> Outcome:
     return Outcome("failed", None, f"no answer after {timeout:g} s")
 
 
-def runner_of(backend: str, function: Callable[[dict[str, Any]], Any], n_jobs: int, timeout: float | None) -> Runner:
-    """The runner for these options."""
+def runner_of(
+    backend: str, function: Callable[..., Any], n_jobs: int, timeout: float | None, report: Report | None = None
+) -> Runner:
+    """The runner for these options; with `report`, the objective gets a `progress`."""
     if backend == "processes":
-        return ProcessRunner(function, timeout)
+        return ProcessRunner(function, timeout, report)
     if backend != "threads":
         raise ParameterError("Study.optimize", "backend", "'threads' or 'processes'", backend)
-    return InlineRunner(function) if n_jobs == 1 and timeout is None else ThreadRunner(function, timeout)
+    if n_jobs == 1 and timeout is None:
+        return InlineRunner(function, report)
+    return ThreadRunner(function, timeout, report)

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from credo.design.spaces import Space
-from credo.errors import FileFormatError
+from credo.errors import FileFormatError, ParameterError
 from credo.studies.events import Event
+from credo.studies.guesses import narrowed_guess, smaller_space
+from credo.studies.samplers.base import Guess
 from credo.studies.trial import Trial
 
 __all__ = ["StudyState"]
@@ -18,19 +20,25 @@ MOST_RETRIES = 2
 
 
 class StudyState:
-    """Trials, queue, notes and the current space, after the events applied so far.
+    """Trials, queue, guesses, notes and the current space, after the events applied so far.
 
     `space` is the space as created. The caller supplies it: functions among its constraints are not data.
     """
 
     def __init__(self, space: Space) -> None:
-        self.space = space
+        self.space = self.created = space
         self.sequence = 0
         self.trials: dict[int, Trial] = {}
         self.queue: dict[int, tuple[dict[str, Any], int, int | None]] = {}  # event → params, retries, the lost trial
         self.tried: set[tuple[Any, ...]] = set()  # keys of all points asked
+        self.guesses: list[Guess] = []
         self.notes: list[Any] = []
+        self.refused: dict[int, ParameterError] = {}  # narrowing events that came too late
+        self.n_constraints: int | None = None  # as the first trial told has them
+        self.repeats: list[bool] = []  # for each point told again, whether it gave the same
+        self.answered = 0  # the number of the last event that told a value
         self.memory: Any = None
+        self._values: dict[tuple[Any, ...], tuple[float, ...]] = {}
         self._retries: dict[int, int] = {}
         self._memory_of = -1
 
@@ -81,6 +89,12 @@ class StudyState:
     def _queued(self, event: Event, data: Mapping[str, Any]) -> None:
         self.queue[event.sequence] = (dict(data["params"]), 0, None)
 
+    def _guessed(self, event: Event, data: Mapping[str, Any]) -> None:
+        guess: Guess | None = Guess(dict(data["params"]), dict(data["sd"]))
+        if self.space is not self.created:  # whoever guessed may not have read of the narrowing
+            guess = narrowed_guess(guess, self.space, self.space)
+        self.guesses += [] if guess is None else [guess]
+
     def _asked(self, event: Event, data: Mapping[str, Any]) -> None:
         trial = event.trial
         if trial is None or trial != self.next_id:
@@ -104,15 +118,33 @@ class StudyState:
         self._change(event, reported=(*reported, (data["step"], data["value"])))
 
     def _told(self, event: Event, data: Mapping[str, Any]) -> None:
-        self._change(event, state="told", value=data["value"], reason=None)
+        values = tuple(data["values"]) if "values" in data else (data["value"],)
+        constraints = tuple(data.get("constraints") or ())
+        if self.n_constraints is None:
+            self.n_constraints = len(constraints)
+        if self.n_constraints == len(constraints):
+            self._change(event, state="told", values=values, constraints=constraints or None, reason=None)
+            self._compare(event.trial, values)
+        else:  # two workers told their first trials at the same time, and disagreed
+            reason = f"told with {len(constraints)} constraints, where the study has {self.n_constraints}"
+            self._change(event, state="failed", values=values, constraints=constraints or None, reason=reason)
+        self.answered = event.sequence
         self._unqueue(event.trial)
+
+    def _compare(self, trial: int | None, values: tuple[float, ...]) -> None:
+        """With what was told of the same point before."""
+        key = self.space.key(self.trials[trial].params)  # type: ignore[index]
+        if key in self._values:
+            self.repeats.append(self._values[key] == values)
+        self._values[key] = values
 
     def _failed(self, event: Event, data: Mapping[str, Any]) -> None:
         self._change(event, state="failed", reason=data["reason"])
         self._unqueue(event.trial)
 
     def _pruned(self, event: Event, data: Mapping[str, Any]) -> None:
-        self._change(event, state="pruned", reason=data.get("reason"), value=data.get("value"))
+        last = data.get("value")
+        self._change(event, state="pruned", reason=data.get("reason"), values=None if last is None else (last,))
         self._unqueue(event.trial)
 
     def _stale(self, event: Event, data: Mapping[str, Any]) -> None:
@@ -126,7 +158,14 @@ class StudyState:
             self.queue[event.sequence] = (dict(trial.params), retries + 1, trial.id)
 
     def _narrowed(self, event: Event, data: Mapping[str, Any]) -> None:
-        self.space = self.space.narrowed(data.get("ranges") or {}).fixed(data.get("fixed") or {})
+        before = self.space
+        try:
+            self.space = smaller_space(before, data)
+        except ParameterError as error:  # another worker narrowed it at the same time, to what does not go with this
+            self.refused[event.sequence] = error
+            return
+        kept = [narrowed_guess(guess, before, self.space) for guess in self.guesses]
+        self.guesses = [guess for guess in kept if guess is not None]
 
     def _unqueue(self, trial: int | None) -> None:
         """A late answer makes asking the same point again needless."""

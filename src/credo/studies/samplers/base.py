@@ -12,14 +12,25 @@ import numpy as np
 from credo.design.spaces import Space
 from credo.errors import ParameterError
 
-__all__ = ["History", "Sampler", "Suggestion", "sampler_of"]
+__all__ = ["NAMES", "Guess", "History", "Sampler", "Suggestion", "sampler_of"]
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Someone thinks the best is near params: some parameters' values, each with an sd, as a share of its range."""
+
+    params: Mapping[str, Any]
+    sd: Mapping[str, float]
 
 
 @dataclass(frozen=True)
 class History:
     """What a sampler may know, in the order of the trials' numbers.
 
-    points, values : told trials; values (n,) with lower better, whatever the study's direction
+    points, values : told trials; values (n,) with lower better, whatever the study's direction; (n, 2) of a study with
+        two objectives
+    constraints : (n, k) of told trials, met where ≤ 0; None without any
+    guesses : where someone thinks the best is
     failed : points whose trial failed or was pruned
     index : the number of the trial to be proposed; seed : the study's
     noisy : whether the same point may give another value: True, False or None (unknown)
@@ -33,6 +44,8 @@ class History:
     seed: int = 0
     noisy: bool | None = None
     memory: Any = None
+    constraints: np.ndarray | None = None
+    guesses: Sequence[Guess] = ()
 
 
 @dataclass(frozen=True)
@@ -57,14 +70,21 @@ class Sampler(Protocol):
 
 # Imported when chosen: the model's Gaussian process takes a second, which a worker with a plain design need not pay.
 _NAMED = {
-    "auto": ("credo.studies.samplers.model", "ModelSampler"),
+    "auto": ("credo.studies.samplers.auto", "AutoSampler"),
+    "gp": ("credo.studies.samplers.gp", "GPSampler"),
+    "forest": ("credo.studies.samplers.forest", "ForestSampler"),
+    "trust": ("credo.studies.samplers.trust", "TrustSampler"),
     "sobol": ("credo.studies.samplers.designs", "SobolSampler"),
     "random": ("credo.studies.samplers.designs", "RandomSampler"),
 }
 
 
+#: what `Study(sampler=…)` takes by name
+NAMES = tuple(_NAMED)
+
+
 def sampler_of(given: Any) -> tuple[str, Sampler]:
-    """Name and sampler from "auto", "sobol", "random" or a `Sampler`."""
+    """Name and sampler from a name of `NAMES` or a `Sampler`."""
     if isinstance(given, str) and given in _NAMED:
         module, name = _NAMED[given]
         return given, getattr(importlib.import_module(module), name)()

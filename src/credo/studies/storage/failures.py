@@ -13,6 +13,7 @@ __all__ = ["may_pass", "translated"]
 
 _DAMAGED = ("malformed", "not a database", "disk image", "database schema is corrupt")
 _FULL = ("disk is full", "no space left", "disk full", "file too large")
+_REFUSED = ("disk i/o error",)
 _BUSY = ("database is locked", "database table is locked", "locking protocol")
 # PostgreSQL: serialisation failure, deadlock, shutting down, starting up, too many connections
 _PASSING = ("40001", "40P01", "57P01", "57P02", "57P03", "53300")
@@ -47,13 +48,12 @@ def translated(error: BaseException, name: str) -> CredoError:
             remedy="Nothing was changed. Restore a copy, or read out what is left: sqlite3 FILE .recover.",
         )
     if any(part in lower for part in _FULL):
-        failure: Any = StorageError(
-            f"{name}: there is no space left. This event was not written; all before it are kept.",
-            value=text,
-            remedy="Make space and go on: the study resumes.",
-        )
-        failure.errno = errno.ENOSPC
-        return failure
+        what = "there is no space left"
+        return _unwritten(name, what, text, "Make space and go on: the study resumes.", errno.ENOSPC)
+    if any(part in lower for part in _REFUSED):
+        code = getattr(getattr(error, "orig", None), "sqlite_errorname", "I/O error")
+        remedy = "Is there space left, or a limit on the size of files (ulimit -f), or does the disk fail?"
+        return _unwritten(name, f"the system refused to read or write ({code})", text, remedy, errno.EIO)
     if any(part in lower for part in _BUSY):
         return StorageError(
             f"{name} stays locked by another process.",
@@ -61,3 +61,11 @@ def translated(error: BaseException, name: str) -> CredoError:
             remedy="Is a worker suspended, or a copy being made?",
         )
     return StorageError(f"{name} cannot be used: {shown(text, 300)}.", value=text)
+
+
+def _unwritten(name: str, what: str, text: str, remedy: str, number: int) -> StorageError:
+    failure: Any = StorageError(
+        f"{name}: {what}. This event was not written; all before it are kept.", value=text, remedy=remedy
+    )
+    failure.errno = number
+    return failure

@@ -13,7 +13,7 @@ from credo.errors import FileFormatError
 
 __all__ = ["VERSION", "STUDIES", "EVENTS", "BEATS", "prepare"]
 
-VERSION = 2
+VERSION = 3
 _LOCK = 714026358  # any number that other users of the database are unlikely to take
 _METADATA = sa.MetaData()
 _SCHEMA = sa.Table("credo_schema", _METADATA, sa.Column("version", sa.Integer, nullable=False))
@@ -61,7 +61,12 @@ def _to_2(connection: sa.Connection) -> None:
     BEATS.create(connection, checkfirst=True)
 
 
-_STEPS: tuple[Callable[[sa.Connection], None], ...] = (_to_1, _to_2)
+def _to_3(connection: sa.Connection) -> None:
+    """Two objectives, constraints, guesses: the same tables. An older Credo would read the events and take what breaks
+    a constraint for the best, so it must refuse."""
+
+
+_STEPS: tuple[Callable[[sa.Connection], None], ...] = (_to_1, _to_2, _to_3)
 
 
 def prepare(connection: sa.Connection, name: str) -> None:
