@@ -2,6 +2,9 @@
 
 `main`      the application, and what becomes of errors, warnings and interrupts
 `fit`, `predict`, `show`, `compare`  the commands
+`tune`, `tune_parts`, `tune_guesses`, `tune_runs`, `tune_results`  `credo tune`: options; space, command, study; what is
+    known; trials; the end
+`study`, `study_parts`  `credo study`: studies found again, trials as text and TOML
 `options`   options that several commands share
 `terminal`  what is said, and where: text or one JSON document, progress, warnings
 `candidates`  what `selection.choosing` does, with progress and in the command line's words

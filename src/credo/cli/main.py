@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import typer
 
 from credo._version import __version__
-from credo.cli import network
+from credo.cli import network, study
 from credo.cli.cluster import cluster
 from credo.cli.compare import compare
 from credo.cli.density import density
@@ -23,6 +23,7 @@ from credo.cli.fit import fit
 from credo.cli.predict import predict
 from credo.cli.show import show
 from credo.cli.topics import topics
+from credo.cli.tune import tune
 from credo.errors import CredoError, CredoWarning, ParameterError
 
 __all__ = ["app", "main", "run"]
@@ -46,7 +47,9 @@ app.command(short_help="Compare models on rows they have not seen.")(compare)
 app.command(short_help="Find clusters of rows; tell new rows' clusters.")(cluster)
 app.command(short_help="What the values of a column look like.")(density)
 app.command(short_help="What documents are about, and in what shares.")(topics)
+app.command(short_help="Search the parameters with which a program does best.")(tune)
 app.add_typer(network.app, name="network", short_help="Networks of causes: show, query, learn, predict.")
+app.add_typer(study.app, name="study", short_help="Studies: list, show, best, export.")
 
 
 @app.callback(invoke_without_command=True)
@@ -118,6 +121,8 @@ def _explained(error: Any) -> int:
     if hasattr(error, "format_message"):  # a usage error of typer's (of click's, in older versions)
         context = getattr(error, "ctx", None)
         help_at = f" Try: {context.command_path} --help" if context is not None else ""
+        if context is not None and context.command_path == "credo tune" and hasattr(error, "option_name"):
+            help_at = f" What is to be run comes after --.{help_at}"
         return _fail(f"{error.format_message().rstrip('.')}.{help_at}", USAGE)
     if isinstance(error, (CredoError, OSError)):
         stated = isinstance(error, ParameterError) and error.parameter.startswith("--")
