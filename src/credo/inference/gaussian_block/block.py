@@ -1,0 +1,323 @@
+"""`GaussianBlock`: latents that are Normal given a few coefficients, integrated out and drawn back exactly.
+
+Notation: z (p,) latents; factors f with residuals r_f = Σ_k a_k M_k z + Σ_l b_l c_l, r_fi ~ Normal(0, s_f w_fi);
+y = z − z₀ about a centre. The density of y is proportional to exp(−½ (const + 2 gᵀy + yᵀH y)), so that
+
+    E z = z₀ − H⁻¹ g        Var z = H⁻¹
+    log ∫ Π_f N(r_f; 0, s_f w_f) dz
+        = −½ (const − gᵀH⁻¹g) − ½ log |H| + ½ p log 2π − Σ_f (n_f log(s_f √2π) + Σ_i log w_fi)
+
+H, g and const are sums of products of the coefficients times matrices that are made once (`products`): an evaluation
+costs what factoring H does, whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credo.errors import NumericalError, ParameterError
+from credo.inference.gaussian_block import accurate, batch, dense
+from credo.inference.gaussian_block.belief import GaussianBelief
+from credo.inference.gaussian_block.factors import LinearFactor
+from credo.inference.gaussian_block.products import Products, Slots, Weights
+from credo.inference.gaussian_block.rowwise import Rows, RowwiseFactor, factor_pattern
+from credo.inference.gaussian_block.singular import not_identified
+
+__all__ = ["GaussianBlock"]
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+# Cells of the dense form of all products: 256 MiB.
+LARGEST_DENSE = 2**25
+# The centre is moved where the residuals at it are so far above those at the mean that rounding would show.
+FAR, VISIBLE = 100.0, 1e5
+MOST_CENTRES = 8
+
+
+class GaussianBlock:
+    """The linear-Gaussian latents z (p,) of some `LinearFactor`s, to be integrated out.
+
+    **Coefficients** are given as one flat vector (D,): for each factor in turn a_1 … a_K, b_1 … b_L, s (a rowwise
+    factor has n numbers for each), or as a sequence of (a, b, s), one a factor, which `pack` makes flat. Gradients come
+    in the form the coefficients came in. s > 0 and everything finite, else `NumericalError`.
+
+    Parameters
+    ----------
+    factors : likelihoods and priors; a latent in none of them, or not determined by them, is a `NotIdentifiedError`
+        at the first evaluation, whose `value` holds the columns.
+    size : p.
+    name : of the block, for error messages.
+
+    Attributes
+    ----------
+    n_coefficients : D. slots : per factor, slices of the flat vector (`.a`, `.b` lists, `.s`).
+    structure : how the precision is factored, in words: ``'5000 groups, then 2 dense'``.
+
+    Digits: a block of up to 128 latents keeps them like QR of all rows. In a larger or rowwise one log ∫ errs by 2⁻⁵³
+    times the largest ratio of a diagonal entry of H to its pivot, and a ratio of 10¹² counts as singular (a group sd
+    some 10⁵ times the noise, with a level beside it).
+
+    Cost: making it goes through the rows once (and again where the centre moves). An evaluation: one Cholesky factor
+    of H, sparse where H is, and a selected inverse for the gradient.
+
+    Examples
+    --------
+    Two measurements of one height, one latent with a Normal(μ, τ) prior:
+
+    >>> y = LinearFactor([np.ones((2, 1))], [np.array([1.0, 3.0])], name="y")
+    >>> prior = LinearFactor([np.eye(1)], [np.ones(1)], name="z")
+    >>> block = GaussianBlock([y, prior], 1)
+    >>> sigma, mu, tau = 1.0, 0.0, 2.0
+    >>> value, gradient = block.log_marginal([((1.0,), (-1.0,), sigma), ((1.0,), (-mu,), tau)])
+    >>> round(value, 6)  # log N((1, 3); 0, I + 4·11ᵀ)
+    -4.380934
+    >>> block.condition([((1.0,), (-1.0,), sigma), ((1.0,), (-mu,), tau)]).mean.round(6).tolist()
+    [1.777778]
+    """
+
+    def __init__(self, factors: Sequence[LinearFactor], size: int, *, name: str = "GaussianBlock") -> None:
+        self.factors, self.size, self.name = list(factors), int(size), name
+        if self.size < 1:
+            raise ParameterError(name, "size", "≥ 1", size)
+        for factor in self.factors:
+            if any(each.shape[1] != self.size for each in factor.maps):
+                raise ParameterError(
+                    name, f"maps of factor {factor.name!r}", f"with {size} columns", factor.maps[0].shape
+                )
+        self.slots, self.n_coefficients = Slots.all_of(self.factors)
+        kinds = list(zip(self.factors, self.slots, strict=True))
+        self._products = Products([f for f, _ in kinds if not f.rowwise], [s for f, s in kinds if not f.rowwise], size)
+        self._rowwise = [RowwiseFactor(f, s, self.size) for f, s in kinds if f.rowwise]
+        self._centres = 0
+        self._compressed: accurate.CompressedRows | None = None
+        self._scale_slots = np.concatenate([np.arange(s.s.start, s.s.stop) for s in self.slots]).astype(np.intp)
+        rows = sum(each.n for each in self.factors)
+        self._constant = 0.5 * (self.size - rows) * LOG_2PI - sum(each.log_sds for each in self.factors)
+        self._precision: Any = self._structure()
+        for each in self._rowwise:
+            each.place(self._precision)
+
+    def _structure(self) -> Any:
+        grams = self._products.grams()
+        if self.size <= dense.LARGEST and len(grams) * self.size**2 <= LARGEST_DENSE:
+            precision = dense.DensePrecision(grams, self.size)
+            if not accurate.could(self, LARGEST_DENSE):
+                precision.least = dense.HARDLY_A_PIVOT
+            return precision
+        from credo.inference.gaussian_block.supernodal import SparsePrecision
+
+        extra = None
+        for each in self._rowwise:
+            pattern = factor_pattern(each.factor, self.size)
+            extra = pattern.T @ pattern if extra is None else extra + pattern.T @ pattern
+        return SparsePrecision(grams, self.size, extra)
+
+    @property
+    def structure(self) -> str:
+        return str(self._precision)
+
+    # -- coefficients ------------------------------------------------------------------------------------------------
+
+    def pack(self, coefficients: Any) -> np.ndarray:
+        """The flat vector (D,) of a sequence of (a, b, s), one a factor; a flat vector is passed through."""
+        if not isinstance(coefficients, np.ndarray):
+            if len(coefficients) != len(self.factors):
+                raise ParameterError(
+                    self.name, "coefficients", f"one (a, b, s) for each of {len(self.factors)} factors", coefficients
+                )
+            x = np.empty(self.n_coefficients)
+            for factor, slots, (a, b, s) in zip(self.factors, self.slots, coefficients, strict=True):
+                if len(a) != len(slots.a) or len(b) != len(slots.b):
+                    raise ParameterError(
+                        self.name,
+                        f"coefficients of factor {factor.name!r}",
+                        f"{len(slots.a)} for its maps and {len(slots.b)} for its constants",
+                        (a, b, s),
+                    )
+                for slot, value in zip([*slots.a, *slots.b, slots.s], [*a, *b, s], strict=True):
+                    x[slot] = value
+            coefficients = x
+        if coefficients.shape != (self.n_coefficients,):
+            raise ParameterError(self.name, "coefficients", f"of shape ({self.n_coefficients},)", coefficients.shape)
+        return coefficients
+
+    def unpack(self, gradient: np.ndarray, like: Any) -> Any:
+        """A flat gradient (D,) in the form of the coefficients `like`: entries given as one number get one number."""
+        if isinstance(like, np.ndarray):
+            return gradient
+        parts = []
+        for slots, (a, b, s) in zip(self.slots, like, strict=True):
+            one = [
+                gradient[slot] if np.ndim(value) else float(gradient[slot].sum())
+                for slot, value in zip([*slots.a, *slots.b, slots.s], [*a, *b, s], strict=True)
+            ]
+            parts.append((tuple(one[: len(a)]), tuple(one[len(a) : -1]), one[-1]))
+        return parts
+
+    def _check(self, x: np.ndarray) -> None:
+        scales = x[..., self._scale_slots]
+        if np.isfinite(x).all() and (scales > 0.0).all():
+            return
+        rows = x.reshape(-1, self.n_coefficients)
+        bad = ~np.isfinite(rows)
+        bad[:, self._scale_slots] |= ~(rows[:, self._scale_slots] > 0.0)
+        row, at = (int(k[0]) for k in np.nonzero(bad))
+        for factor, slots in zip(self.factors, self.slots, strict=True):
+            for kind, places in (("a", slots.a), ("b", slots.b), ("s", [slots.s])):
+                for k, slot in enumerate(places):
+                    if slot.start <= at < slot.stop:
+                        label = "s" if kind == "s" else f"{kind}[{k}]"
+                        which, value = f"coefficient {label} of factor {factor.name!r}", float(rows[row, at])
+                        rule = "finite and > 0" if kind == "s" else "finite"
+                        raise NumericalError(f"{self.name}: {which} is {value}; it must be {rule}.", value=value)
+
+    # -- one evaluation ----------------------------------------------------------------------------------------------
+
+    def log_marginal(self, coefficients: Any, *, gradient: bool = True) -> tuple[float, Any]:
+        """log ∫ Π_f N(r_f; 0, s_f w_f) dz, and its derivative by every coefficient, or None if not asked for.
+
+        Exact; improper priors count as the constant 1. Raises `NotIdentifiedError` and `NumericalError` as above.
+        """
+        x = self.pack(coefficients)
+        solved = _Solved(self, x)
+        if not gradient:
+            return solved.value, None
+        return solved.value, self.unpack(solved.gradient(), coefficients)
+
+    def condition(self, coefficients: Any) -> GaussianBelief:
+        """The belief about z given the coefficients."""
+        solved = _Solved(self, self.pack(coefficients))
+        return GaussianBelief(self._products.centre + solved.mean, solved.factor, solved.value)
+
+    # -- many evaluations --------------------------------------------------------------------------------------------
+
+    def _batch(self, x: np.ndarray) -> np.ndarray:
+        x = np.asarray(x, dtype=np.float64)
+        if x.ndim != 2 or x.shape[1] != self.n_coefficients:
+            raise ParameterError(self.name, "coefficients", f"of shape (B, {self.n_coefficients})", x.shape)
+        self._check(x)
+        return x
+
+    def log_marginals(self, x: np.ndarray, *, gradient: bool = True) -> tuple[np.ndarray, np.ndarray | None]:
+        """`log_marginal` at B flat vectors x (B, D): values (B,) and gradients (B, D) or None.
+
+        Small blocks (p ≤ 128, no rowwise factor) are done in one go, a few µs each; others one by one.
+        """
+        values, gradients = [np.zeros(0)], [np.zeros((0, self.n_coefficients))]
+        for part in batch.chunks(self, self._batch(x)):
+            solved = batch.solve_batch(self, part, gradient)
+            if solved is None:
+                each: list[Any] = [self.log_marginal(row, gradient=gradient) for row in part]
+                values.append(np.array([one[0] for one in each]))
+                gradients += [one[1][None] for one in each if gradient]
+            else:
+                values.append(solved.values)
+                gradients += [] if solved.gradients is None else [solved.gradients]
+        return np.concatenate(values), np.concatenate(gradients) if gradient else None
+
+    def moments(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Means (B, p) and sds (B, p) of z at each of B flat vectors x (B, D)."""
+        means, sds = [np.zeros((0, self.size))], [np.zeros((0, self.size))]
+        for part in batch.chunks(self, self._batch(x)):
+            solved = batch.solve_batch(self, part, False)
+            if solved is None:
+                beliefs = [self.condition(row) for row in part]
+                means.append(np.array([one.mean for one in beliefs]))
+                sds.append(np.array([one.sd for one in beliefs]))
+            else:
+                means.append(solved.means)
+                sds.append(np.sqrt(np.square(solved.half).sum(axis=1)))
+        return np.concatenate(means), np.concatenate(sds)
+
+    def sample_each(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One draw of z (B, p) given each of B flat vectors x (B, D): with x drawn from its posterior, joint draws."""
+        draws = [np.zeros((0, self.size))]
+        for part in batch.chunks(self, self._batch(x)):
+            solved = batch.solve_batch(self, part, False)
+            if solved is None:
+                draws.append(np.concatenate([self.condition(row).sample(1, rng) for row in part]))
+            else:
+                white = rng.standard_normal((len(part), 1, self.size))
+                draws.append(solved.means + np.matmul(white, solved.half)[:, 0])
+        return np.concatenate(draws)
+
+    def _compressed_rows(self) -> accurate.CompressedRows | None:
+        """For the QR path, about the present centre; None where it would be too large."""
+        if not isinstance(self._precision, dense.DensePrecision) or not accurate.could(self, LARGEST_DENSE):
+            return None
+        if self._compressed is None or self._compressed.centre is not self._products.centre:
+            self._compressed = accurate.CompressedRows(self._products)
+        return self._compressed
+
+    def _recentred(self, constant: float, quadratic: float, mean: np.ndarray) -> bool:
+        """Whether the centre was moved to the mean, because digits were being lost."""
+        if not constant > VISIBLE or not constant > FAR * quadratic or self._centres >= MOST_CENTRES:
+            return False
+        self._centres += 1
+        self._products.centre_at(self._products.centre + mean)
+        return True
+
+
+class _Solved:
+    """One evaluation: value, mean (p,) of y, the factor of H, and what the gradient is made from."""
+
+    def __init__(self, block: GaussianBlock, x: np.ndarray) -> None:
+        block._check(x)
+        self.block, self.x = block, x
+        products, precision = block._products, block._precision
+        while True:
+            w = products.weights(x)
+            h, g = precision.assemble(w.pairs), w.cross @ products.cross
+            constant = float(products.constant(w))
+            rows = [each.rows(x, products.centre) for each in block._rowwise]
+            constant += sum(each.add(r, h, g) for each, r in zip(block._rowwise, rows, strict=True))
+            factor = precision.factor(h)
+            if factor is None:
+                factor, mean, quadratic = self._accurate(w, rows)
+            else:
+                mean = -factor.solve(g)
+                quadratic = constant + float(g @ mean)
+            if not block._recentred(constant, quadratic, mean):
+                break
+        self.w: Weights = w
+        self.rows: list[Rows] = rows
+        self.factor, self.mean = factor, mean
+        scales = float(products.rows @ np.log(x[products.scale_slots])) + sum(
+            float(np.log(r.scales).sum()) for r in rows
+        )
+        self.value = block._constant - 0.5 * (quadratic + factor.log_det) - scales
+
+    def _accurate(self, w: Weights, rows: list[Rows]) -> tuple[Any, np.ndarray, float]:
+        """The same by QR; an error where that finds H singular, too."""
+        block = self.block
+        compressed = block._compressed_rows()
+        solved = None if compressed is None else compressed.factor(self.x)
+        if solved is None:
+            raise not_identified(_matrix(block, w, rows), block.name)
+        return solved
+
+    def gradient(self) -> np.ndarray:
+        block, products, precision = self.block, self.block._products, self.block._precision
+        gradient = np.zeros(block.n_coefficients)
+        second = precision.inner(self.factor, self.mean)
+        products.add_gradient(gradient, self.x, self.w, second, products.cross @ self.mean)
+        if block._rowwise:
+            entries = precision.second(self.factor, self.mean)
+            for each, rows in zip(block._rowwise, self.rows, strict=True):
+                each.add_gradient(gradient, rows, entries, self.mean, products.centre)
+        return gradient
+
+
+def _matrix(block: GaussianBlock, w: Weights, rows: list[Rows]) -> Any:
+    """H (p, p), sparse, for the message of an error."""
+    import scipy.sparse
+
+    total = scipy.sparse.csr_array((block.size, block.size))
+    for weight, gram in zip(w.pairs, block._products.grams(), strict=True):
+        total = total + weight * gram
+    for each, r in zip(block._rowwise, rows, strict=True):
+        A = scipy.sparse.csr_array((r.entries, (each.row, each.column)), shape=(each.factor.n, block.size))
+        total = total + A.T @ A
+    return total

@@ -1,0 +1,117 @@
+"""`LatticePosterior`: a density over few hyperparameters seen through the nodes of a lattice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from credo.errors import UnavailableError
+from credo.inference.hyper.density import Density
+from credo.inference.hyper.tents import Tents
+
+__all__ = ["LatticePosterior"]
+
+# Width of the kernels around nodes, in distances between nodes: wide enough that their sum has no holes.
+KERNEL = 0.5
+# Draws are exact where the density is above exp(−9) of its peak; beyond, proposals end where the nodes do.
+BULK = 9.0
+
+
+@dataclass(frozen=True)
+class LatticePosterior:
+    """What `integrate` returns. J nodes, d hyperparameters, unconstrained.
+
+    nodes : (J, d). weights : (J,), summing to 1. log_density : (J,) as the caller's function gave it
+    mean, sd : (d,). covariance : (d, d). mode : (d,)
+    log_evidence : log ∫ exp(log_density) dθ
+    errors : estimated errors: "log_evidence" absolute, "mean" and "sd" the worst in sds, "tail" the share that may lie
+        beyond the nodes
+    converged : whether all of them are below the tolerance asked for
+    n_evaluations : of the density, a gradient counting as two
+    n_modes : peaks within exp(−6) of the highest that a path between nodes leaves only by falling by e
+    """
+
+    nodes: np.ndarray
+    weights: np.ndarray
+    log_density: np.ndarray
+    log_evidence: float
+    mode: np.ndarray
+    errors: dict[str, float]
+    converged: bool
+    n_evaluations: int
+    n_modes: int
+    #: nodes = mode + unit · T units; the cubic parts of their lattice have spacing `cubic`
+    T: np.ndarray
+    units: np.ndarray
+    unit: float
+    cubic: int
+    density: Density | None = field(default=None, repr=False, compare=False)
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        return self.weights @ self.nodes
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        shift = self.nodes - self.mean
+        return (self.weights[:, None] * shift).T @ shift
+
+    @property
+    def sd(self) -> np.ndarray:
+        return np.sqrt(np.diag(self.covariance))
+
+    def expect(self, values: np.ndarray) -> np.ndarray:
+        """Σ_j weight_j values_j over the first axis."""
+        return np.tensordot(self.weights, values, axes=(0, 0))
+
+    def heaviest(self, mass: float = 0.9999) -> tuple[np.ndarray, np.ndarray]:
+        """The fewest nodes (K, d) that hold `mass`, and weights (K,) made to sum to 1: for costly conditionals."""
+        order = np.argsort(-self.weights, kind="stable")
+        count = int(np.searchsorted(np.cumsum(self.weights[order]), mass * (1.0 - 1e-12))) + 1
+        kept = order[:count]
+        return self.nodes[kept], self.weights[kept] / self.weights[kept].sum()
+
+    def sample_nodes(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Numbers (n,) of nodes drawn by weight, systematically and shuffled: each comes n times its weight, ±1."""
+        levels = (np.arange(n) + rng.random()) / n
+        drawn = np.searchsorted(np.cumsum(self.weights), levels * self.weights.sum(), side="right")
+        return rng.permutation(np.minimum(drawn, len(self.weights) - 1))
+
+    def sample(self, n: int, rng: np.random.Generator, *, exact: bool = True) -> np.ndarray:
+        """n independent continuous draws (n, d).
+
+        Proposals come from the density's interpolation between nodes. With `exact` each is accepted with probability
+        p/(M q), M the largest ratio met above exp(−9) of the peak, so that draws follow the density itself; that
+        evaluates it some 2n times. Without, Normal kernels about nodes are drawn in towards the mean so that mean and
+        covariance stay right (Liu & West 2001), and the density is not evaluated: for those that cost.
+        """
+        if not exact:
+            return self._shrunk(n, rng)
+        if self.density is None:
+            raise UnavailableError("The density was not kept.", remedy="Use sample(n, rng, exact=False).")
+        tents, floor = Tents(self.units, self.weights, self.cubic), float(self.log_density.max()) - BULK
+        bulk = self.log_density > floor
+        most = float(np.max(self.log_density[bulk] - np.log(tents.density(self.units[bulk]))))
+        drawn, ratios, uniform = np.zeros((0, len(self.mode))), np.zeros(0), np.zeros(0)
+        accepted = np.zeros(0, dtype=bool)
+        while (size := int(np.count_nonzero(accepted))) < n:
+            count = 64 + int(1.2 * (n - size) * (len(ratios) / size if size else 2.0))
+            fresh = tents.draw(count, rng)
+            log_p = self.density.rows(self.mode + (self.unit * fresh) @ self.T.T)
+            ratio = log_p - np.log(tents.density(fresh))
+            most = max(most, float(np.max(ratio[log_p > floor], initial=-np.inf)))
+            drawn, ratios = np.concatenate([drawn, fresh]), np.concatenate([ratios, ratio])
+            uniform = np.concatenate([uniform, np.log(rng.random(count))])
+            accepted = uniform < ratios - most
+        return self.mode + (self.unit * drawn[accepted][:n]) @ self.T.T
+
+    def _shrunk(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        u = self.units * self.unit
+        mean = self.weights @ u
+        spread = (self.weights[:, None] * (u - mean)).T @ (u - mean)
+        width = min(0.5, KERNEL * self.unit * self.cubic / float(np.sqrt(np.linalg.eigvalsh(spread)[0])))
+        drawn = mean + np.sqrt(1.0 - width * width) * (u[self.sample_nodes(n, rng)] - mean)
+        drawn = drawn + width * rng.standard_normal(drawn.shape) @ np.linalg.cholesky(spread).T
+        return self.mode + drawn @ self.T.T
