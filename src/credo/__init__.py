@@ -61,6 +61,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.saving": ("save", "load"),
     "credo.models.featured": ("FeaturedModel",),
     "credo.models.tabular": ("TableModel", "TableTask"),
+    "credo.program.model": ("Model",),
+    "credo.program.posterior": ("ModelPosterior",),
     "credo.selection": ("compare", "average", "Hypotheses"),
     "credo.inference": ("Target",),
     "credo.decisions.networks": ("DecisionNetwork",),
@@ -73,6 +75,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
 #: public submodules, imported when first used
 _SUBMODULES = {
     "noise": "credo.distributions.noise",
+    "math": "credo.program.math",
     "kernels": "credo.kernels",
     "penalties": "credo.models.linear.penalties",
     "losses": "credo.decisions.losses",

@@ -1,0 +1,1 @@
+"""`Model`: nodes, passes, `explain`, and formulas (`formula/`)."""

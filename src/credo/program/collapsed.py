@@ -1,0 +1,281 @@
+"""The collapsed rung: the block integrated out exactly, the rest by quadrature or NUTS, the block drawn back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from credo.distributions import Flat
+from credo.errors import NotIdentifiedError, NumericalError
+from credo.inference.gaussian_block import GaussianBelief, GaussianBlock
+from credo.inference.gaussian_block.dense import DensePrecision
+from credo.inference.result import Result
+from credo.inference.target import Target
+from credo.program.density import log_density
+from credo.program.evaluate import Program
+from credo.program.explain import Step
+from credo.program.fitting import Found, numerical
+from credo.program.forward import draw, law_at
+from credo.program.nodes import Node
+from credo.program.passes.factors import rows_of
+from credo.program.plan import Plan
+
+__all__ = ["Collapsed", "fit_collapsed"]
+
+
+class Collapsed:
+    """log p(θ, data) = Σ log densities of θ + log ∫ of the block, as a function of the remaining latent nodes θ.
+
+    `target` is that density for any engine; `belief(values)` the block's Normal law given θ.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.rest = plan, plan.rest
+        self.nodes = plan.block.nodes if plan.block else ()
+        rows = rows_of(plan.factors, plan.block.forms) if plan.block else []
+        factors = [each.factor for each in rows]
+        self.block = GaussianBlock(factors, plan.block.size, name="Model") if plan.block else None
+        done = {id(factor) for leaf in plan.leaves for factor in leaf.factors}
+        terms = [
+            factor.node if factor.law is None else log_density(factor.law, factor.node)
+            for factor in plan.factors
+            if id(factor) not in done and not (plan.block and self._touches(factor, plan.block.forms))
+        ]
+        terms += [leaf.marginal for leaf in plan.leaves]
+        coefficients = [node for each in rows for node in each.coefficients]
+        self._program = Program([*terms, *coefficients], self.rest)
+        self._n_terms = len(terms)
+        slots = [slot for s in self.block.slots for slot in (*s.a, *s.b, s.s)] if self.block else []
+        ones = self._program.values({node.number: np.ones(node.shape) for node in self.rest})
+        self._base = np.empty(self.block.n_coefficients if self.block else 0)
+        self._slots: list[tuple[int, slice]] = []
+        for k, (node, slot) in enumerate(zip(coefficients, slots, strict=True)):
+            self._base[slot] = np.ravel(ones[len(terms) + k]) if node.size > 1 else float(ones[len(terms) + k])
+            if self._program.varies(node):
+                self._slots.append((len(terms) + k, slot))
+        self.is_proper = not any(isinstance(factor.law, Flat) for factor in plan.factors)
+
+    @staticmethod
+    def _touches(factor: Any, forms: Any) -> bool:
+        if factor.law is None:
+            return False
+        parts = [factor.node, *(v for v in factor.law.parameters.values() if isinstance(v, Node))]
+        return any(forms.in_block(part) for part in parts)
+
+    # -- as a density ----------------------------------------------------------------------------------------------
+
+    @property
+    def target(self) -> Target:
+        """The collapsed density over θ."""
+        shapes = {str(node.name): node.shape for node in self.rest}
+        return Target(
+            self._log_density,
+            shapes,
+            value_and_gradient=self._value_and_gradient,
+            supports={str(node.name): node.static["support"] for node in self.rest},
+            dims={str(n.name): tuple(d or f"{n.name}_dim_{i}" for i, d in enumerate(n.dims)) for n in self.rest},
+        )
+
+    def inputs(self, x: np.ndarray) -> dict[int, np.ndarray]:
+        """θ (..., dim) by node."""
+        values, start = {}, 0
+        for node in self.rest:
+            values[node.number] = x[..., start : start + node.size].reshape((*x.shape[:-1], *node.shape))
+            start += node.size
+        return values
+
+    def coefficients(self, outputs: list[np.ndarray]) -> np.ndarray:
+        """The block's flat coefficients from the program's outputs."""
+        x = self._base.copy()
+        for k, slot in self._slots:
+            x[slot] = np.ravel(outputs[k])
+        return x
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether many θ are evaluated at once: no block, or a small dense one."""
+        return self.block is None or (isinstance(self.block._precision, DensePrecision) and not self.block._rowwise)
+
+    def coefficient_rows(self, x: np.ndarray) -> np.ndarray:
+        """The block's coefficients (B, D) at rows of θ (B, dim)."""
+        return self._rows_of(self._program.values(self.inputs(x), lead=True), len(x))
+
+    def _rows_of(self, outputs: list[np.ndarray], n: int) -> np.ndarray:
+        rows = np.tile(self._base, (n, 1))
+        for k, slot in self._slots:
+            rows[:, slot] = outputs[k].reshape(n, -1)
+        return rows
+
+    def log_densities(self, x: np.ndarray) -> np.ndarray:
+        """The density (B,) at rows of θ (B, dim)."""
+        outputs = self._program.values(self.inputs(x), lead=True)
+        total = np.zeros(len(x)) + sum(outputs[: self._n_terms])
+        if self.block is None:
+            return np.where(np.isnan(total), -np.inf, total)
+        rows = self._rows_of(outputs, len(x))
+        good = np.isfinite(total) & np.isfinite(rows).all(axis=1) & (rows[:, self.block._scale_slots] > 0.0).all(axis=1)
+        value = np.full(len(x), -np.inf)
+        if good.any():
+            try:
+                value[good] = total[good] + self.block.log_marginals(rows[good], gradient=False)[0]
+            except (NotIdentifiedError, NumericalError):
+                value[good] = [self._log_density(row) for row in x[good]]
+        return value
+
+    def _log_density(self, x: np.ndarray) -> float:
+        outputs = self._program.values(self.inputs(x))
+        prior = float(sum(outputs[: self._n_terms]))
+        if not np.isfinite(prior):
+            return -np.inf
+        block = self.block
+        if block is None:
+            return prior
+        try:
+            return prior + block.log_marginal(self.coefficients(outputs), gradient=False)[0]
+        except (NotIdentifiedError, NumericalError):
+            return -np.inf
+
+    def _value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        outputs, pull = self._program.value_and_pull(self.inputs(x))
+        prior = float(sum(outputs[: self._n_terms]))
+        coefficients = self.coefficients(outputs)
+        if not (np.isfinite(prior) and np.isfinite(coefficients).all()):
+            return -np.inf, np.zeros(len(x))
+        block, value, gradient = self.block, 0.0, np.empty(0)
+        if block is not None:
+            try:
+                value, gradient = block.log_marginal(coefficients)
+            except (
+                NotIdentifiedError,
+                NumericalError,
+            ):  # scales too far apart for any digits: see `require_identified`
+                return -np.inf, np.zeros(len(x))
+        seeds: list[Any] = [1.0] * self._n_terms + [None] * (len(outputs) - self._n_terms)
+        for k, slot in self._slots:
+            out = outputs[k]
+            seeds[k] = gradient[slot].reshape(out.shape) if out.size > 1 else gradient[slot].sum()
+        back = pull(seeds)
+        return prior + value, np.concatenate([np.ravel(back[node.number]) for node in self.rest])
+
+    # -- given θ ---------------------------------------------------------------------------------------------------
+
+    def belief(self, x: np.ndarray) -> GaussianBelief:
+        """The block's law given θ (dim,)."""
+        coefficients, block = self.coefficients(self._program.values(self.inputs(x))), self.block
+        assert block is not None
+        return self._identified(lambda: block.condition(coefficients))
+
+    def require_identified(self) -> None:
+        """`NotIdentifiedError`, with the nodes' names, if the block is singular where all of θ is 1.
+
+        Later, far out, where scales lie so many orders apart that a precision has lost all digits, the density counts
+        as zero.
+        """
+        if self.block is not None:
+            low, high = self.target.bounds if self.rest else (np.empty(0), np.empty(0))
+            both = np.isfinite(low) & np.isfinite(high)
+            x = np.where(both, 0.5 * (low + high), np.where(np.isfinite(low), low + 1.0, np.minimum(1.0, high - 1.0)))
+            self.belief(x)
+
+    def split(self, z: np.ndarray) -> dict[str, np.ndarray]:
+        """Entries (..., p) by node."""
+        out, start = {}, 0
+        for node in self.nodes:
+            out[str(node.name)] = z[..., start : start + node.size].reshape((*z.shape[:-1], *node.shape))
+            start += node.size
+        return out
+
+    def _identified(self, evaluate: Any) -> Any:
+        try:
+            return evaluate()
+        except NotIdentifiedError as error:
+            columns = np.atleast_1d(np.asarray(error.value, dtype=np.int64)) if error.value is not None else []
+            names = [self._label(int(column)) for column in columns[:8]]
+            raise NotIdentifiedError(
+                f"Model: the data and the priors do not determine {', '.join(names) or 'the linear block'}: the "
+                "posterior is improper.",
+                value=names,
+                remedy="Give a proper prior, such as Normal(0, 10), or leave out an effect that repeats others.",
+            ) from None
+
+    def _label(self, column: int) -> str:
+        for node in self.nodes:
+            if column < node.size:
+                at = np.unravel_index(column, node.shape) if node.shape else ()
+                return f"{node.name}" + (f"[{','.join(str(int(i)) for i in at)}]" if at else "")
+            column -= node.size
+        return "?"
+
+
+def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+    """Draws of θ, of the block and of the leaves, and the evidence where all priors are proper."""
+    collapsed = Collapsed(plan)
+    collapsed.require_identified()
+    if not plan.rest:
+        return _exact(collapsed, draws, rng)
+    if plan.method == "quadrature":
+        from credo.program.quadrature import fit_quadrature
+
+        return fit_quadrature(collapsed, draws, rng, options)
+    if plan.method == "importance":
+        from credo.program.importance import fit_importance
+
+        weighed = fit_importance(collapsed, draws, rng)
+        if weighed is not None:
+            return weighed
+        steps = [Step("hyperparameters", tuple(str(n.name) for n in plan.rest), "importance weights failed: NUTS")]
+    else:
+        steps = []
+    found = numerical(collapsed.target, "nuts", draws, rng, options)
+    x = np.concatenate([v.reshape(*v.shape[:2], -1) for v in found.values.values()], axis=2)
+    chains, n = x.shape[:2]
+    rows = x.reshape(chains * n, -1)
+    drawn: dict[str, np.ndarray] = {}
+    if plan.block is not None:
+        drawn |= collapsed.split(np.stack([collapsed.belief(row).sample(1, rng)[0] for row in rows]))
+    drawn |= leaf_draws(collapsed, rows, rng)
+    values = {**found.values, **{k: v.reshape(chains, n, *v.shape[1:]) for k, v in drawn.items()}}
+    return Found(ordered(plan, values), found.result, found.sample_stats, steps=steps)
+
+
+def _exact(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found:
+    """Nothing but the block and the leaves."""
+    plan, values, moments = collapsed.plan, {}, {}
+    evidence = float(sum(collapsed._program.values({})[: collapsed._n_terms]))
+    if plan.block is not None:
+        belief = collapsed.belief(np.empty(0))
+        values |= collapsed.split(belief.sample(draws, rng))
+        sds = collapsed.split(belief.sd)
+        moments |= {name: (mean, sds[name]) for name, mean in collapsed.split(belief.mean).items()}
+        evidence += belief.log_marginal
+    values |= leaf_draws(collapsed, np.empty((draws, 0)), rng)
+    for leaf in plan.leaves:
+        law = law_at(leaf.posterior, {}, {}, 1, leaf.node.ndim)
+        moments[str(leaf.node.name)] = (np.asarray(law.mean), np.asarray(law.sd))  # type: ignore[attr-defined]
+    return Found(ordered(plan, in_chains(values)), Result("exact", "exact"),
+                 log_evidence=evidence if collapsed.is_proper else float("nan"), moments=moments)  # fmt: skip
+
+
+def leaf_draws(collapsed: Collapsed, rows: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """A draw of every conjugate leaf for each row of θ (n, dim)."""
+    inputs = collapsed.inputs(rows) if collapsed.rest else {}
+    nodes = {node.number: node for node in collapsed.rest}
+    n = len(rows)
+    drawn = {}
+    for leaf in collapsed.plan.leaves:
+        law = law_at(leaf.posterior, inputs, nodes, n, leaf.node.ndim)
+        drawn[str(leaf.node.name)] = np.asarray(draw(law, leaf.node.shape, n, rng))
+    return drawn
+
+
+def ordered(plan: Plan, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """By the order of declaration."""
+    return {str(node.name): values[str(node.name)] for node in plan.latents}
+
+
+def in_chains(values: Mapping[str, np.ndarray], chains: int = 4) -> dict[str, np.ndarray]:
+    """Independent draws laid out as chains."""
+    n = len(next(iter(values.values()))) // chains
+    return {name: v[: n * chains].reshape(chains, n, *v.shape[1:]) for name, v in values.items()}

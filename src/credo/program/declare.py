@@ -1,0 +1,133 @@
+"""What is checked when a node is declared: names, shapes, dims, the domains of a law's parameters, data values.
+
+Every function here either returns the record of what was declared or raises an error that shows the node and its axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from credo.distributions.base import Family
+from credo.errors import DataError, ParameterError
+from credo.program.density import DISCRETE, is_opaque
+from credo.program.nodes import Dims, Node, as_node, joined
+
+__all__ = ["checked_dims", "checked_law", "checked_name", "checked_values", "law_axes"]
+
+
+def checked_name(name: Any, taken: Sequence[str]) -> str:
+    """A name that no other node has."""
+    if not isinstance(name, str) or not name.strip():
+        raise ParameterError("Model", "name", "a text that is not empty", name)
+    if name in taken:
+        raise ParameterError("Model", "name", "one that no node of this model has yet", name)
+    return name
+
+
+def checked_dims(owner: str, dims: Any) -> Dims | None:
+    """One name or several, None where an axis has none; None for "not stated"."""
+    if dims is None:
+        return None
+    listed = (dims,) if isinstance(dims, str) else tuple(dims)
+    if not all(d is None or (isinstance(d, str) and d) for d in listed):
+        raise ParameterError(owner, "dims", "names of axes: one text or several", dims)
+    repeated = {d for d in listed if d is not None and listed.count(d) > 1}
+    if repeated:
+        raise ParameterError(owner, "dims", "without repetition", dims)
+    return listed
+
+
+def checked_values(owner: str, value: Any, *, missing: bool) -> np.ndarray:
+    """Numbers of any shape: bool and integers stay, the rest is float64; NaN only where cells may be missing."""
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    if isinstance(value, np.ma.MaskedArray):
+        value = np.ma.filled(value.astype(np.float64), np.nan)
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O":
+            array = np.array([[np.nan if v is None else v for v in np.ravel(array)]], dtype=np.float64).reshape(
+                array.shape
+            )
+        if array.dtype.kind not in "biuf":
+            raise TypeError(array.dtype)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "Model", owner, "numbers", value, 'Text is for group codes: levels="the dim\'s name".'
+        ) from None
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64)
+        bad = np.isinf(array) if missing else ~np.isfinite(array)
+        if bad.any():
+            at = tuple(int(i) for i in np.argwhere(bad)[0])
+            what = "infinite" if np.isinf(array[at]) else "missing"
+            raise DataError(f"{owner}: the value at {at} is {what}.", rows=[at[0]] if at else None, value=array[at],
+                            remedy=None if missing else "Only observed nodes may have missing cells.")  # fmt: skip
+    if array.size == 0:
+        raise DataError(f"{owner} is empty (shape {array.shape}).", value=array)
+    return array
+
+
+def checked_law(owner: str, law: Any) -> Family:
+    """A family whose node parameters can only take values of its domain, by interval arithmetic."""
+    if not isinstance(law, Family):
+        raise ParameterError("Model", f"law of {owner}", "a distribution, such as cr.Normal(mean, sd)", law)
+    if is_opaque(law) and any(isinstance(v, Node) for part in _inner(law) for v in part.parameters.values()):
+        raise ParameterError("Model", f"law of {owner}", "without nodes inside another distribution", law,
+                             "Scale a standard one: x = mean + sd * m.latent(name, law).")  # fmt: skip
+    for parameter, value in law.parameters.items():
+        if value is None:
+            raise ParameterError("Model", f"{parameter} of {owner}", "given: a number or a node", None,
+                                 "To learn it, declare it: m.latent(\"sigma\", cr.HalfNormal(1)).")  # fmt: skip
+        if not isinstance(value, Node) or parameter not in law.domain:
+            continue
+        low, high = value.bounds
+        constraint, text = law.domain[parameter], law.domain[parameter].text
+        if "sum to 1" in text:  # a matter of several cells, which intervals do not see
+            continue
+        ends = [end for end in (low, high) if np.isfinite(end)]
+        wrong = [e for e in ends if not np.all(constraint.holds(np.asarray(e))) and not (e == 0.0 and "> 0" in text)]
+        unbounded = ("> 0" in text or "≥ 0" in text or "between" in text) and low == -np.inf
+        above = "between 0 and 1" in text and high == np.inf
+        if wrong or unbounded or above:
+            raise ParameterError(
+                "Model", f"{parameter} of {owner}", f"{text} whatever the latent values are",
+                f"{value!r}, which ranges over ({low:g}, {high:g})",
+                "Give it a prior on that range, or a function onto it: cr.math.exp, cr.math.expit.",
+            )  # fmt: skip
+    return law
+
+
+def _inner(law: Family) -> list[Family]:
+    parts = [law]
+    for value in law.parameters.values():
+        for each in value if isinstance(value, (list, tuple)) else [value]:
+            parts += _inner(each) if isinstance(each, Family) else []
+    return parts
+
+
+def law_axes(owner: str, law: Family) -> tuple[tuple[int, ...], Dims]:
+    """Shape and dims of one draw: parameters broadcast against each other, then the event's axes."""
+    if is_opaque(law):
+        return law.batch_shape, (None,) * len(law.batch_shape)
+    nodes = [as_node(value) for value in law.parameters.values()]
+    if not nodes:
+        return (), ()
+    if not law.event_ndim:
+        stripped = [_without_last(nodes[0])] if type(law).__name__ == "Categorical" else nodes
+        return joined(owner, stripped)
+    if type(law).__name__ == "MultivariateNormal":
+        return joined(owner, [nodes[0], Node("constant", shape=nodes[1].shape[:1], dims=nodes[1].dims[:1])])
+    return nodes[0].shape, nodes[0].dims
+
+
+def _without_last(node: Node) -> Node:
+    return Node("constant", shape=node.shape[:-1], dims=node.dims[:-1])
+
+
+def is_discrete(law: Family) -> bool:
+    """Whether its values are counts or categories."""
+    return type(law).__name__ in DISCRETE

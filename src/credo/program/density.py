@@ -1,0 +1,150 @@
+"""Log densities as nodes: the operation `log_density` sums log p(x | parameters) over an array.
+
+`factor_density(factor)` is the node of one factor; `Joint` is their sum as a function of the latent nodes, with its
+gradient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credo.distributions.base import Family
+from credo.distributions.slopes import slopes, unchecked, value_slope
+from credo.inference.target import Target
+from credo.program.evaluate import Program
+from credo.program.nodes import Node, as_node
+from credo.program.ops import OPS, Op, aligned, unbroadcast
+
+HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
+
+__all__ = ["DISCRETE", "is_opaque", "log_density", "joint_target"]
+
+#: families of counts and categories, whose values have no slope
+DISCRETE = frozenset({"Poisson", "Bernoulli", "Binomial", "NegativeBinomial", "Categorical", "Geometric",
+                      "BetaBinomial", "BetaNegativeBinomial", "Multinomial", "DirichletMultinomial"})  # fmt: skip
+
+
+def is_opaque(law: Any) -> bool:
+    """Whether its parameters are not all numbers or nodes: a truncated or mixed distribution, which is taken whole."""
+    return any(
+        isinstance(value, (Family, str))
+        or (isinstance(value, (list, tuple)) and any(isinstance(v, Family) for v in value))
+        for value in law.parameters.values()
+    )
+
+
+def log_density(law: Any, x: Node) -> Node:
+    """The node of Σ log p(x) over all entries."""
+    if is_opaque(law):
+        return Node("log_density", [x], shape=(), dims=(), static={"law": law, "family": type(law), "names": []})
+    names = [name for name, value in law.parameters.items() if value is not None]
+    parents = [x, *(as_node(law.parameters[name]) for name in names)]
+    static = {"family": type(law), "names": names}
+    return Node("log_density", parents, shape=(), dims=(), static=static)
+
+
+def _forward(values: Sequence[np.ndarray], lead: Sequence[bool], static: dict[str, Any]) -> np.ndarray:
+    family, names = static["family"], static["names"]
+    if "law" in static:
+        each = np.asarray(static["law"].log_prob(values[0]))
+        return each.reshape(len(each), -1).sum(axis=1) if lead[0] else each.sum()
+    if not any(lead):
+        plain = _PLAIN.get(family.__name__)
+        if plain is not None:
+            return plain(*values)
+        return np.sum(unchecked(family, dict(zip(names, values[1:]))).log_prob(values[0]))
+    with np.errstate(all="ignore"):
+        if family.event_ndim:
+            n = next(len(v) for v, has in zip(values, lead) if has)
+            rows = ([v[i] if has else v for v, has in zip(values, lead)] for i in range(n))
+            return np.array([np.sum(unchecked(family, dict(zip(names, row[1:]))).log_prob(row[0])) for row in rows])
+        x, *parameters = aligned(values, lead)
+        each = np.asarray(unchecked(family, dict(zip(names, parameters))).log_prob(x))
+        return each.reshape(len(each), -1).sum(axis=1)
+
+
+def _pull(g: Any, out: Any, values: Sequence[np.ndarray], static: dict[str, Any]) -> list[np.ndarray | None]:
+    family, names = static["family"], static["names"]
+    if "law" in static:
+        return [g * value_slope(static["law"], values[0])]
+    if family.event_ndim:
+        return [g * each for each in _EVENTS[family.__name__](*values)]
+    wanted = ["x", *(name for name, value in zip(names, values[1:]) if value.dtype.kind == "f")]
+    if family.__name__ in DISCRETE:
+        wanted.remove("x")
+    found = slopes(family, dict(zip(names, values[1:])), values[0], wanted)
+    return [
+        unbroadcast(g * found[name], value.shape) if name in found else None
+        for name, value in zip(["x", *names], values)
+    ]
+
+
+def _dirichlet(x: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.special import digamma
+
+    rows = x.size // x.shape[-1]
+    by_a = digamma(a.sum(-1, keepdims=True)) - digamma(a) + np.log(x)
+    return np.broadcast_to((a - 1.0) / x, x.shape), unbroadcast(by_a * np.ones((rows, 1)) if x.ndim == 2 else by_a,
+                                                                 a.shape)  # fmt: skip
+
+
+def _multivariate_normal(x: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> tuple[np.ndarray, ...]:
+    residual = np.atleast_2d(x - mean)
+    solved = np.linalg.solve(covariance, residual.T).T
+    inverse = np.linalg.inv(covariance)
+    by_covariance = 0.5 * (solved.T @ solved - len(residual) * inverse)
+    return (-solved.reshape(np.shape(x - mean)), unbroadcast(solved.reshape(np.shape(x - mean)), mean.shape),
+            by_covariance)  # fmt: skip
+
+
+def _normal_sum(x: Any, mean: Any, sd: Any) -> Any:
+    """Σ log N(x; mean, sd): the case that a sampler meets most."""
+    z = (x - mean) / sd
+    n = np.size(z)
+    spread = n * np.log(sd) if np.ndim(sd) == 0 else np.sum(np.log(sd)) * (n / np.size(sd))
+    return -0.5 * np.vdot(z, z) - spread - n * HALF_LOG_2PI
+
+
+_PLAIN: dict[str, Any] = {"Normal": _normal_sum}
+_EVENTS: dict[str, Any] = {"Dirichlet": _dirichlet, "MultivariateNormal": _multivariate_normal}
+OPS["log_density"] = Op("log_density", _forward, _pull)
+
+
+def joint_target(
+    terms: Sequence[Node], latents: Sequence[Node], data: Mapping[int, np.ndarray] | None = None
+) -> Target:
+    """The sum of scalar nodes as a density over latent nodes, in their own coordinates."""
+    program = Program(terms, latents, data)
+    shapes = {str(node.name): node.shape for node in latents}
+    numbers = {str(node.name): node.number for node in latents}
+    fixed = sum(float(v) for v, t in zip(program.values({n.number: np.ones(n.shape) for n in latents}), terms)
+                if not program.varies(t))  # fmt: skip
+    varying = [program.varies(term) for term in terms]
+
+    def inputs(x: np.ndarray) -> dict[int, np.ndarray]:
+        return {numbers[name]: value for name, value in target.split(x).items()}
+
+    def rows(x: np.ndarray) -> np.ndarray:
+        values = program.values(inputs(x), lead=True)
+        return fixed + np.sum([v for v, varies in zip(values, varying) if varies], axis=0)
+
+    ones = [1.0] * len(terms)
+
+    def value_and_gradient(x: np.ndarray) -> tuple[float, np.ndarray]:
+        with np.errstate(all="ignore"):
+            values, pull = program.value_and_pull(inputs(x))
+            gradients = pull(ones)
+        total = float(sum(values))
+        return total, np.concatenate([gradients[number].ravel() for number in numbers.values()])
+
+    target = Target(
+        lambda x: float(np.sum(program.values(inputs(x)))) if x.ndim == 1 else rows(x),
+        shapes,
+        value_and_gradient=value_and_gradient,
+        supports={str(node.name): node.law.support for node in latents},  # type: ignore[union-attr]
+        dims={str(n.name): tuple(d or f"{n.name}_dim_{i}" for i, d in enumerate(n.dims)) for n in latents},
+    )
+    return target

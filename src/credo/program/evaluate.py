@@ -1,0 +1,120 @@
+"""`Program`: nodes computed from values of latent nodes, and gradients flowing back through them.
+
+What does not depend on a latent node is computed once, for the data at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from credo.program.nodes import Node
+from credo.program.ops import OPS
+
+__all__ = ["Program"]
+
+
+class Program:
+    """Some outputs as a function of inputs.
+
+    Parameters
+    ----------
+    outputs : the nodes wanted
+    inputs : nodes whose values are given at each run, by `number`: latent nodes, or any others to be cut there
+    data : number of a data node → its value here, where that is not the declared one
+    """
+
+    def __init__(
+        self, outputs: Sequence[Node], inputs: Sequence[Node], data: Mapping[int, np.ndarray] | None = None
+    ) -> None:
+        self.outputs, self.inputs = tuple(outputs), tuple(inputs)
+        given = {node.number for node in inputs}
+        order = _until(outputs, given)
+        steps: list[Node] = []
+        self._fixed: dict[int, np.ndarray] = {}
+        varying = set(given)
+        for node in order:
+            if node.number in given:
+                continue
+            if any(parent.number in varying for parent in node.parents) and node.is_operation:
+                varying.add(node.number)
+                steps.append(node)
+            elif node.is_operation:
+                arguments = [self._fixed[parent.number] for parent in node.parents]
+                self._fixed[node.number] = np.asarray(
+                    OPS[node.kind].forward(arguments, [False] * len(arguments), node.static)
+                )
+            else:
+                value = (data or {}).get(node.number, node.value)
+                if value is None:
+                    raise KeyError(f"no value for {node!r}")
+                self._fixed[node.number] = value if value.dtype.kind in "iub" else np.asarray(value, dtype=np.float64)
+        self._varying = varying
+        # What a step needs, looked up once: function, pull, number, parents' numbers, which of them vary, static.
+        self._steps = [
+            (OPS[node.kind].forward, OPS[node.kind].pull, node.number, tuple(p.number for p in node.parents),
+             tuple(p.number in varying for p in node.parents), (False,) * len(node.parents), node.static)
+            for node in steps
+        ]  # fmt: skip
+
+    def values(self, inputs: Mapping[int, np.ndarray], lead: bool = False) -> list[np.ndarray]:
+        """The outputs; with `lead` every input has a leading axis of draws, and so has every output that depends on
+        one."""
+        values = self._run(inputs, lead)
+        return [values[node.number] for node in self.outputs]
+
+    def varies(self, node: Node) -> bool:
+        """Whether a node depends on the inputs."""
+        return node.number in self._varying
+
+    def _run(self, inputs: Mapping[int, np.ndarray], lead: bool) -> dict[int, np.ndarray]:
+        values = dict(self._fixed)
+        values.update(inputs)
+        for forward, _, number, parents, varies, none, static in self._steps:
+            values[number] = forward([values[k] for k in parents], varies if lead else none, static)
+        return values
+
+    def value_and_pull(
+        self, inputs: Mapping[int, np.ndarray]
+    ) -> tuple[list[np.ndarray], Callable[[Sequence[Any]], dict[int, np.ndarray]]]:
+        """Outputs, and the function from their gradients to the inputs' (by number)."""
+        values = self._run(inputs, False)
+
+        def pull(seeds: Sequence[Any]) -> dict[int, np.ndarray]:
+            gradients: dict[int, Any] = {}
+            for node, seed in zip(self.outputs, seeds, strict=True):
+                if node.number in self._varying and seed is not None:
+                    gradients[node.number] = gradients.get(node.number, 0.0) + np.asarray(seed)
+            for _, back, number, parents, varies, _, static in reversed(self._steps):
+                flowing = gradients.pop(number, None)
+                if flowing is None:
+                    continue
+                found = back(flowing, values[number], [values[k] for k in parents], static)
+                for parent, has, gradient in zip(parents, varies, found):
+                    if has and gradient is not None:
+                        known = gradients.get(parent)
+                        gradients[parent] = gradient if known is None else known + gradient
+            out = {}
+            for node in self.inputs:
+                gradient = np.asarray(gradients.get(node.number, 0.0))
+                same = gradient.shape == node.shape
+                out[node.number] = gradient if same else np.broadcast_to(gradient, node.shape)
+            return out
+
+        return [values[node.number] for node in self.outputs], pull
+
+
+def _until(outputs: Sequence[Node], given: set[int]) -> list[Node]:
+    """What the outputs need, not looking behind the given nodes."""
+    seen: dict[int, Node] = {}
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node.number in seen:
+            continue
+        seen[node.number] = node
+        if node.number not in given and node.is_operation:
+            stack.extend(node.parents)
+    return [seen[number] for number in sorted(seen)]

@@ -1,0 +1,157 @@
+"""`fit_model`: the plan carried out."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import ConvergenceWarning, ParameterError, warn
+from credo.inference.result import Result
+from credo.numerics.random import as_generator
+from credo.program.density import joint_target, log_density
+from credo.program.evaluate import Program
+from credo.program.explain import Step
+from credo.program.forward import draw, law_at
+from credo.program.model import Model
+from credo.program.passes.centring import Centring, centred
+from credo.program.plan import Plan, plan_of
+from credo.program.posterior import ModelPosterior
+
+if TYPE_CHECKING:
+    from credo.inference.map import Mode
+    from credo.inference.target import Target
+
+__all__ = ["fit_model"]
+
+
+def fit_model(
+    model: Model, inference: str, draws: int, random_state: Any, options: Mapping[str, Any]
+) -> ModelPosterior | Mode:
+    """See `Model.fit`."""
+    if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 4:
+        raise ParameterError("Model.fit", "draws", "an integer ≥ 4", draws)
+    rng = as_generator(random_state)
+    started = time.perf_counter()
+    plan = plan_of(model, inference)
+    if plan.method == "map":
+        from credo.inference.map import maximise
+
+        return maximise(full_target(plan), rng=rng, **options)
+    if plan.block is not None or plan.leaves:
+        from credo.program.collapsed import fit_collapsed
+
+        return _finished(model, plan, fit_collapsed(plan, int(draws), rng, options), rng, started)
+    return _finished(model, plan, _numerical(plan, int(draws), rng, options), rng, started)
+
+
+@dataclasses.dataclass
+class Found:
+    """What a rung found: latent node → (chains, draws, *shape), the report, and what else it knows."""
+
+    values: dict[str, np.ndarray]
+    result: Result
+    sample_stats: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    log_evidence: float = float("nan")
+    moments: dict[str, tuple[np.ndarray, np.ndarray]] = dataclasses.field(default_factory=dict)
+    density: Any = None
+    restored: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    steps: list[Step] = dataclasses.field(default_factory=list)
+
+
+def full_target(plan: Plan) -> Target:
+    """The posterior density of every latent node, nothing collapsed."""
+    terms = [factor.node if factor.law is None else log_density(factor.law, factor.node) for factor in plan.factors]
+    return joint_target(terms, plan.latents)
+
+
+def _numerical(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+    """NUTS, or the method asked for, on the whole density."""
+    if plan.method != "nuts":
+        return numerical(full_target(plan), plan.method, draws, rng, options)
+    chosen = centred(plan.factors, plan.latents)
+    terms = [factor.node if factor.law is None else log_density(factor.law, factor.node) for factor in chosen.factors]
+    found = numerical(joint_target(terms, chosen.latents), plan.method, draws, rng, options)
+    for node, expression in chosen.restore:
+        inputs = {z.number: found.values[str(z.name)] for z in chosen.latents}
+        chains, n = next(iter(inputs.values())).shape[:2]
+        flat = {k: v.reshape(-1, *v.shape[2:]) for k, v in inputs.items()}
+        x = Program([expression], list(chosen.latents)).values(flat, lead=True)[0]
+        found.restored[str(node.name)] = x.reshape(chains, n, *node.shape)
+    found.values.update(found.restored)
+    found.steps += _centring_step(chosen)
+    return found
+
+
+def _centring_step(chosen: Centring) -> list[Step]:
+    if not chosen.informed:
+        return []
+    moved = {str(node.name) for node, _ in chosen.restore}
+    said = [
+        f"{name} {'non-centred' if name in moved else 'as it is'} (the data hold {share:.0%} of its precision)"
+        for name, share in chosen.informed.items()
+    ]
+    return [Step("centring", tuple(chosen.informed), "; ".join(said))]
+
+
+def numerical(target: Target, method: str, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+    """Draws of a target by name of the method."""
+    if method == "laplace":
+        from credo.inference.laplace import laplace
+
+        found = laplace(target, draws=draws, rng=rng, **options)
+        values = {name: _in_chains(found[name]) for name in target.shapes}
+        return Found(values, found.result, log_evidence=found.log_evidence, density=found.density)
+    from credo.inference import mcmc
+
+    kernels: dict[str, Any] = {"nuts": mcmc.NUTS, "metropolis": mcmc.RandomWalk, "slice": mcmc.Slice}
+    chains = int(options.get("chains", 4))
+    settings = {k: v for k, v in options.items() if k in ("warmup", "thin", "progress", "threads", "initial")}
+    unknown = set(options) - set(settings) - {"chains"}
+    if unknown:
+        raise ParameterError("Model.fit", sorted(unknown)[0], "an option of this rung: chains, warmup, thin, progress, "
+                             "threads, initial", options)  # fmt: skip
+    found = mcmc.sample(target, kernels[method](), chains=chains, draws=max(1, draws // chains), rng=rng,
+                        **{"progress": False, **settings})  # fmt: skip
+    return Found(dict(found.values), found.result, dict(found.sample_stats), density=found.density)
+
+
+def _in_chains(x: np.ndarray, chains: int = 4) -> np.ndarray:
+    """Independent draws laid out as chains, so that summaries treat all alike."""
+    n = len(x) // chains
+    return x[: n * chains].reshape(chains, n, *x.shape[1:])
+
+
+def _finished(model: Model, plan: Plan, found: Found, rng: np.random.Generator, started: float) -> ModelPosterior:
+    """With deterministic nodes and cells that nobody saw."""
+    values = dict(found.values)
+    chains, draws = next(iter(values.values())).shape[:2]
+    flat = {name: value.reshape(-1, *value.shape[2:]) for name, value in values.items()}
+    inputs = {node.number: flat[str(node.name)] for node in plan.latents}
+    nodes = {node.number: node for node in plan.latents}
+    for node in model.nodes.values():
+        if node.kind == "identity":
+            program = Program([node], list(plan.latents))
+            value = program.values(inputs, lead=True)[0]
+            value = value if program.varies(node) else np.broadcast_to(value, (chains * draws, *node.shape))
+            values[str(node.name)] = value.reshape(chains, draws, *node.shape)
+    for factor in model.factors:
+        hidden = f"{factor.name}_missing"
+        if factor.missing is None or hidden in values:
+            continue
+        law = law_at(factor.law, inputs, nodes, chains * draws, factor.node.ndim)  # type: ignore[arg-type]
+        whole = draw(law, factor.node.shape, chains * draws, rng).reshape(chains, draws, -1)
+        values[hidden] = np.asarray(whole[..., factor.missing], dtype=np.float64)
+    took, rung = (time.perf_counter() - started,), plan.explanation.rung
+    result = dataclasses.replace(found.result, seconds=took, inference=rung)
+    if not result.ok:
+        warn(result.message, ConvergenceWarning)
+    dims = {str(n.name): tuple(d or f"{n.name}_dim_{i}" for i, d in enumerate(n.dims)) for n in model.nodes.values()}
+    return ModelPosterior(
+        values, result, found.sample_stats, {k: v for k, v in dims.items() if k in values}, found.density,
+        explanation=dataclasses.replace(plan.explanation, steps=(*plan.explanation.steps, *found.steps)),
+        log_evidence=found.log_evidence, exact_moments=found.moments, model=model,
+    )  # fmt: skip

@@ -1,0 +1,90 @@
+"""Draws downwards: from priors to data, and from posterior draws to what they predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.distributions.base import Family
+from credo.distributions.slopes import unchecked
+from credo.errors import UnavailableError
+from credo.numerics.random import as_generator
+from credo.program.evaluate import Program
+from credo.program.nodes import Node, as_node
+
+if TYPE_CHECKING:
+    from credo.program.model import Model
+
+__all__ = ["law_at", "sample_forward"]
+
+
+def law_at(
+    law: Family, inputs: Mapping[int, np.ndarray], nodes: Mapping[int, Node], n: int, ndim: int,
+    data: Mapping[int, np.ndarray] | None = None,
+) -> Family:  # fmt: skip
+    """The law at n draws of the nodes it depends on: parameters of shape (n, …), ready to broadcast with (n, *shape) of
+    `ndim` axes beyond the draws'."""
+    names = [
+        name
+        for name, value in law.parameters.items()
+        if isinstance(value, (Node, int, float, np.ndarray, list, np.generic))
+    ]
+    parameters = dict(law.parameters)
+    program = Program([as_node(law.parameters[name]) for name in names], [nodes[k] for k in inputs], data)
+    event = 1 if law.event_ndim or type(law).__name__ == "Categorical" else 0
+    for name, value, node in zip(names, program.values(inputs, lead=True), program.outputs):
+        if program.varies(node):
+            own = value.ndim - 1
+            wanted = ndim + (event if type(law).__name__ == "Categorical" else 0)
+            value = value.reshape(n, *(1,) * max(wanted - own, 0), *value.shape[1:]) if own < wanted else value
+        parameters[name] = value
+    return unchecked(type(law), parameters)
+
+
+def draw(law: Family, shape: tuple[int, ...], n: int, rng: np.random.Generator) -> np.ndarray:
+    """One draw for each of n rows of parameters, (n, *shape)."""
+    if law.event_ndim:
+        rows = [unchecked(type(law), {k: _row(v, i, n) for k, v in law.parameters.items()}) for i in range(n)]
+        batch = np.shape(rows[0]._draw((), rng))
+        extra = shape[: len(shape) - len(batch)]
+        return np.stack([row._draw(extra, rng) for row in rows])
+    spread = {}
+    for name, value in law.parameters.items():
+        last = np.shape(value)[-1:] if type(law).__name__ == "Categorical" else ()
+        spread[name] = np.broadcast_to(value, (n, *shape, *last)) if not isinstance(value, Family) else value
+    if any(isinstance(value, Family) for value in law.parameters.values()) or not law.parameters:
+        return law._draw((n, *shape), rng)
+    return np.asarray(unchecked(type(law), spread)._draw((), rng))
+
+
+def _row(value: Any, i: int, n: int) -> Any:
+    return value[i] if np.ndim(value) > 1 and len(value) == n else value
+
+
+def sample_forward(model: Model, n: int, random_state: Any) -> dict[str, np.ndarray]:
+    """See `Model.sample_prior`."""
+    rng = as_generator(random_state)
+    values: dict[int, np.ndarray] = {}
+    nodes: dict[int, Node] = {}
+    out: dict[str, np.ndarray] = {}
+    for node in model.nodes.values():
+        factor = next((f for f in model.factors if f.node is node), None)
+        if node.kind == "data" or (factor is not None and factor.law is None):
+            continue
+        if factor is None:
+            program = Program([node], [nodes[k] for k in values])
+            found = program.values(values, lead=True)[0]
+            out[str(node.name)] = found if program.varies(node) else np.broadcast_to(found, (n, *node.shape))
+            continue
+        law = factor.law
+        assert law is not None
+        if type(law).__name__ == "Flat":
+            raise UnavailableError(f"{node.name} has a flat prior, which has no draws.",
+                                   remedy="Give it a proper prior, such as Normal(0, 10).")  # fmt: skip
+        here = law_at(law, values, nodes, n, node.ndim)
+        drawn = draw(here, node.shape, n, rng)
+        out[str(node.name)] = drawn
+        values[node.number], nodes[node.number] = drawn, node
+    return out

@@ -1,0 +1,348 @@
+"""`Model`: latent and observed nodes, declared; what can be integrated out exactly is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.distributions.base import Family
+from credo.errors import DataError, ParameterError
+from credo.program import declare
+from credo.program.nodes import Dims, Node, as_node, parents_of_law
+from credo.saving.registry import register
+
+if TYPE_CHECKING:
+    from credo.program.explain import Explanation
+
+__all__ = ["Factor", "Model"]
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """One term of the joint density: `node` is distributed as `law`; `observed` for data, with `missing` the places
+    (C order) of cells that nobody saw; a potential has no law, its `node` is the log density itself."""
+
+    name: str
+    law: Family | None
+    node: Node
+    observed: bool
+    missing: np.ndarray | None = None
+    hidden: Node | None = None
+
+
+@register
+class Model:
+    """A joint distribution of latent and observed arrays, declared node by node.
+
+    Declare data, latent nodes with their priors, and observed nodes; parameters of a distribution may be expressions of
+    nodes (+ − × ÷ @ ** sum, indexing by group codes, `cr.math`). `explain` says what will be done exactly and what
+    numerically, `fit` does it.
+
+    Examples
+    --------
+    >>> import credo as cr
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(40, 2))
+    >>> m = cr.Model()
+    >>> x = m.data("X", X, dims=("obs", "feature"))
+    >>> w = m.latent("w", cr.Normal(0, 10), dims="feature")
+    >>> sigma = m.latent("sigma", cr.HalfNormal(1))
+    >>> y = m.observed("y", cr.Normal(x @ w, sigma), X @ [1.0, -2.0] + rng.normal(size=40), dims="obs")
+    >>> m
+    Model
+      w[feature:2] ~ Normal(0, 10)
+      sigma ~ HalfNormal(1)
+      y[obs:40] ~ Normal(X @ w, sigma)   observed
+    """
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+        self.factors: list[Factor] = []
+        self.sizes: dict[str, int] = {}
+        self.labels: dict[str, np.ndarray] = {}
+
+    # -- declarations --------------------------------------------------------------------------------------------
+
+    def dim(self, name: str, size: Any) -> str:
+        """Declare a dim by its size, or by the labels along it; returns its name."""
+        labels = None
+        if not isinstance(size, (int, np.integer)):
+            labels = np.asarray(size)
+            size = len(labels)
+        if isinstance(size, bool) or size < 1:
+            raise ParameterError("Model", f"size of dim {name!r}", "an integer ≥ 1", size)
+        if self.sizes.setdefault(name, int(size)) != size:
+            raise DataError(f"The dim {name!r} has size {self.sizes[name]}, not {size}.", value=size)
+        if labels is not None:
+            self.labels[name] = labels
+        return name
+
+    def data(self, name: str, value: Any, dims: Any = None, *, levels: str | None = None) -> Node:
+        """Known numbers; `predict` may replace them.
+
+        levels : the values are group labels (text, numbers) of this dim: they become codes 0, 1, … of the labels in
+            sorted order, and the dim gets their number as its size, unless it was declared with labels before.
+        """
+        declare.checked_name(name, list(self.nodes))
+        static: dict[str, Any] = {}
+        if levels is not None:
+            array, static["levels"] = self._coded(name, value, levels), levels
+        else:
+            array = declare.checked_values(name, value, missing=False)
+        axes = self._axes(name, array.shape, declare.checked_dims(name, dims))
+        node = Node("data", shape=array.shape, dims=axes, name=name, value=array, static=static, model=self)
+        return self._register(node)
+
+    def latent(
+        self, name: str, law: Family, dims: Any = None, *, shape: Any = None, low: float | None = None,
+        high: float | None = None,
+    ) -> Node:  # fmt: skip
+        """An unknown array, a priori distributed as `law`, independently along dims that the law does not have.
+
+        dims : names of its axes; a dim not known yet is declared with the size the law has along it
+        shape : sizes instead of names
+        low, high : the law is restricted to values between them
+        """
+        declare.checked_name(name, list(self.nodes))
+        law = declare.checked_law(name, _restricted(law, low, high))
+        support = _support(name, law, low, high)
+        wanted = declare.checked_dims(name, dims)
+        size, axes = self._plate(name, law, wanted, shape)
+        node = Node("latent", parents_of_law(law), shape=size, dims=axes, name=name, law=law,
+                    static={"support": support}, model=self)  # fmt: skip
+        self.factors.append(Factor(name, law, node, False))
+        return self._register(node)
+
+    def observed(self, name: str, law: Family, value: Any, dims: Any = None) -> Node:
+        """Data that the law generated; NaN cells were not seen, and are latent.
+
+        Raises `DataError` if the law has more cells than the data: broadcasting never enlarges what was observed.
+        """
+        declare.checked_name(name, list(self.nodes))
+        law = declare.checked_law(name, law)
+        array = declare.checked_values(name, value, missing=True)
+        axes = self._axes(name, array.shape, declare.checked_dims(name, dims))
+        known = np.isfinite(array) if array.dtype.kind == "f" else np.ones(array.shape, dtype=bool)
+        self._check_observed(name, law, array, axes, known)
+        if not known.any():
+            raise DataError(f"{name}: every cell is missing.", value=array)
+        if known.all():
+            node = Node("observed", parents_of_law(law), shape=array.shape, dims=axes, name=name, value=array, law=law,
+                        model=self)  # fmt: skip
+            self.factors.append(Factor(name, law, node, True))
+            return self._register(node)
+        return self._with_missing(name, law, array, axes, np.flatnonzero(~known.ravel()))
+
+    def deterministic(self, name: str, value: Any) -> Node:
+        """A name for an expression: its posterior is reported."""
+        declare.checked_name(name, list(self.nodes))
+        source = as_node(value)
+        node = Node("identity", [source], shape=source.shape, dims=source.dims, name=name, model=self)
+        return self._register(node)
+
+    def potential(self, name: str, value: Any) -> Node:
+        """Add an expression, summed over its cells, to the log density."""
+        declare.checked_name(name, list(self.nodes))
+        source = as_node(value)
+        total = source.sum()
+        total.name, total.model = name, self
+        self.factors.append(Factor(name, None, total, False))
+        return self._register(total)
+
+    # -- answers -------------------------------------------------------------------------------------------------
+
+    def explain(self, inference: str = "auto") -> Explanation:
+        """What is integrated out exactly, what is left, how it is done, and why; nothing is fitted."""
+        from credo.program.plan import plan_of
+
+        return plan_of(self, inference).explanation
+
+    def fit(
+        self, inference: str = "auto", *, draws: int = 4000, random_state: Any = None, **options: Any
+    ) -> Any:
+        """The posterior of every latent node: a `ModelPosterior`, or a `Mode` for "map".
+
+        inference : "auto" takes the cheapest rung that is certified; "exact", "collapsed", "nuts", "laplace", "map",
+            "metropolis"… force one
+        draws : how many draws to keep
+        """
+        from credo.program.fitting import fit_model
+
+        return fit_model(self, inference, draws, random_state, options)
+
+    def sample_prior(self, n: int = 1000, random_state: Any = None) -> dict[str, np.ndarray]:
+        """Draws of every latent, deterministic and observed node before any data: name → (n, *shape)."""
+        from credo.program.forward import sample_forward
+
+        return sample_forward(self, n, random_state)
+
+    def graph(self) -> str:
+        """The plate diagram as SVG: circles are latent, filled ones observed, boxes data, plates the named dims."""
+        from credo.program.picture import plate_diagram
+
+        return plate_diagram(self)
+
+    def __repr__(self) -> str:
+        from credo.program.writing import written
+
+        return written(self)
+
+    def state(self) -> dict[str, Any]:
+        """What a file keeps: the declarations and the data."""
+        from credo.program.archive import model_state
+
+        return model_state(self)
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], version: int) -> Model:
+        """The inverse of `state`."""
+        from credo.program.archive import model_from_state
+
+        return model_from_state(state)
+
+    # -- parts ---------------------------------------------------------------------------------------------------
+
+    @property
+    def latents(self) -> list[Node]:
+        """Latent nodes in the order declared."""
+        return [node for node in self.nodes.values() if node.kind == "latent"]
+
+    def _register(self, node: Node) -> Node:
+        assert node.name is not None
+        self.nodes[node.name] = node
+        return node
+
+    def _axes(self, name: str, shape: tuple[int, ...], dims: Dims | None) -> Dims:
+        """The dims of an array of this shape; unknown ones are declared."""
+        if dims is None:
+            return (None,) * len(shape)
+        if len(dims) != len(shape):
+            raise DataError(f"{name} has shape {shape} and {len(dims)} dims {dims}.", value=shape)
+        for dim, size in zip(dims, shape):
+            if dim is not None and self.sizes.setdefault(dim, size) != size:
+                raise DataError(
+                    f"{name} has {size} along {dim!r}, which has size {self.sizes[dim]}.", value=(dim, size)
+                )
+        return dims
+
+    def _plate(self, name: str, law: Family, dims: Dims | None, shape: Any) -> tuple[tuple[int, ...], Dims]:
+        """Shape and dims of a latent node from its law and what was stated."""
+        of_law, law_dims = declare.law_axes(name, law)
+        if dims is None:
+            given = () if shape is None else (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+            if len(given) < len(of_law):
+                return tuple(of_law), law_dims
+            dims, sizes = (None,) * len(given), [int(n) for n in given]
+            dims = tuple(law_dims[i - len(given)] if len(given) - i <= len(of_law) else None for i in range(len(given)))
+        else:
+            sizes = []
+            for i, dim in enumerate(dims):
+                back = i - len(dims)
+                along = of_law[back] if -back <= len(of_law) else 1
+                size = self.sizes.get(dim, along if along != 1 or -back <= len(of_law) else None) if dim else along
+                if size is None:
+                    raise DataError(
+                        f"{name}: the dim {dim!r} has no size yet.", value=dim,
+                        remedy=f"Declare data with it first, or m.dim({dim!r}, size).",
+                    )  # fmt: skip
+                sizes.append(size)
+        plate = Node("constant", shape=tuple(sizes), dims=dims, name=name)
+        whole, _ = declare.joined(
+            f"law of {name}", [plate, Node("constant", shape=of_law, dims=law_dims, name=type(law).__name__)]
+        )
+        if whole != tuple(sizes):
+            raise DataError(f"{name}: its law has shape {of_law}, more than {dict(zip(dims, sizes))}.", value=of_law)
+        return tuple(sizes), self._axes(name, tuple(sizes), dims)
+
+    def _coded(self, name: str, value: Any, levels: str) -> np.ndarray:
+        raw = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+        if any(v is None or v != v for v in np.ravel(raw)):
+            raise DataError(
+                f"{name}: a group label is missing.", value=raw, remedy="Drop those rows, or name the group."
+            )
+        if levels not in self.labels:
+            labels = np.unique(raw)
+            if levels in self.sizes:  # declared by size: the values are codes already
+                if raw.dtype.kind not in "iu" or raw.min() < 0 or raw.max() >= self.sizes[levels]:
+                    raise DataError(f"{name}: codes of {levels!r} must be integers from 0 to {self.sizes[levels] - 1}.",
+                                    value=raw)  # fmt: skip
+                return raw.astype(np.int64)
+            self.dim(levels, labels)
+        return codes_of(name, raw, self.labels[levels])
+
+    def _check_observed(self, name: str, law: Family, array: np.ndarray, axes: Dims, known: np.ndarray) -> None:
+        shape, dims = declare.law_axes(name, law)
+        data = Node("constant", shape=array.shape, dims=axes, name=name)
+        of_law = Node("constant", shape=shape, dims=dims, name=f"law {type(law).__name__}")
+        whole, _ = declare.joined(name, [data, of_law])
+        if whole != array.shape:
+            raise DataError(
+                f"{name} has shape {array.shape} and its law {type(law).__name__} {whole}: broadcasting would enlarge "
+                "what was observed.", value=whole, remedy="Reshape the data, or sum over the extra axis.",
+            )  # fmt: skip
+        support = law.support if not any(isinstance(v, Node) for v in law.parameters.values()) else None
+        if support is not None and support.kind in ("real", "integer"):
+            outside = np.flatnonzero(known.ravel() & ~np.broadcast_to(support.contains(array), array.shape).ravel())
+            if outside.size:
+                raise DataError(
+                    f"{name}: the value {array.ravel()[outside[0]]} at {int(outside[0])} is outside the support of "
+                    f"{type(law).__name__}.", rows=outside[:20].tolist(), value=array.ravel()[outside[:20]],
+                )  # fmt: skip
+
+    def _with_missing(self, name: str, law: Family, array: np.ndarray, axes: Dims, at: np.ndarray) -> Node:
+        """An observed node with holes: the holes are a latent vector, and the node is the array filled with it."""
+        if declare.is_discrete(law) or law.event_ndim:
+            hidden = None
+            node = Node("observed", parents_of_law(law), shape=array.shape, dims=axes, name=name, value=array, law=law,
+                        model=self)  # fmt: skip
+        else:
+            hidden = Node("latent", parents_of_law(law), shape=(at.size,), dims=(None,), name=f"{name}_missing",
+                          law=law, static={"support": law.support, "hidden": True}, model=self)  # fmt: skip
+            base = Node("constant", shape=array.shape, dims=axes, value=np.where(np.isfinite(array), array, 0.0))
+            node = Node("fill", [base, hidden], shape=array.shape, dims=axes, name=name, static={"at": at}, model=self)
+        self.factors.append(Factor(name, law, node, True, at, hidden))
+        return self._register(node)
+
+
+def codes_of(name: str, raw: np.ndarray, labels: np.ndarray, *, unseen: bool = False) -> np.ndarray:
+    """Places of values among labels; a value that is none of them is a `DataError`, or −1 if `unseen`."""
+    order = np.argsort(labels, kind="stable")
+    at = np.searchsorted(labels[order], raw)
+    codes = order[np.minimum(at, len(labels) - 1)]
+    bad = labels[codes] != raw
+    if bad.any() and not unseen:
+        first = raw[bad][0].item() if isinstance(raw[bad][0], np.generic) else raw[bad][0]
+        raise DataError(f"{name}: {first!r} is not among the {len(labels)} levels declared.", value=raw[bad][:20])
+    return np.where(bad, -1, codes).astype(np.int64)
+
+
+def _restricted(law: Any, low: float | None, high: float | None) -> Any:
+    from credo.distributions import Flat, Truncated
+
+    if not isinstance(law, Family) or isinstance(law, Flat):
+        return law
+    support = law.support
+    if (low is None or np.all(support.low >= low)) and (high is None or np.all(support.high <= high)):
+        return law
+    return Truncated(law, -np.inf if low is None else low, np.inf if high is None else high)
+
+
+def _support(name: str, law: Family, low: float | None, high: float | None) -> Any:
+    from dataclasses import replace
+
+    if any(isinstance(v, Node) for v in law.parameters.values()) and type(law).__name__ in (
+        "Uniform",
+        "Truncated",
+        "Pareto",
+    ):
+        raise ParameterError("Model", f"law of {name}", "one whose range does not depend on other nodes", law,
+                             "Scale a standard one: u = latent(Uniform(0, 1)); x = a + (b - a) * u.")  # fmt: skip
+    support = law.support
+    if low is not None or high is not None:
+        if not (low is None or high is None or low < high):
+            raise ParameterError("Model", f"low of {name}", "below high", (low, high))
+        support = replace(support, low=support.low if low is None else max(support.low, low),
+                          high=support.high if high is None else min(support.high, high))  # fmt: skip
+    return support

@@ -1,0 +1,349 @@
+"""`Node`: an array expression of a model, with shape and named dims. Nodes form a directed acyclic graph and never
+change.
+
+Leaves are constants, data, latent and observed nodes; everything else is an operation of `ops.OPS` on nodes. The dims
+of an array name its axes; None is an axis without a name. Arrays broadcast as NumPy's do, but two axes of different
+names never meet, even where their sizes agree.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from credo.distributions.base import Family
+from credo.errors import DataError, ParameterError
+from credo.program.ops import OPS
+
+__all__ = ["Node", "Dims", "apply", "as_node", "described", "parents_of_law", "topological"]
+
+Dims = tuple[str | None, ...]
+_COUNTER = itertools.count()
+
+
+class Node:
+    """One array of a model.
+
+    kind : "constant", "data", "latent", "observed" or the name of an operation
+    parents : nodes it is computed from; for a latent or observed node those of its law
+    shape, dims : sizes and names of its axes
+    law : the `Family` of a latent or observed node, whose parameters may be nodes
+    value : of a constant, of data, of an observed node (NaN where missing)
+    static : what else the operation needs
+    """
+
+    __array_ufunc__ = None  # NumPy leaves arithmetic with nodes to them
+
+    def __init__(
+        self,
+        kind: str,
+        parents: Sequence[Node] = (),
+        *,
+        shape: tuple[int, ...],
+        dims: Dims,
+        name: str | None = None,
+        value: np.ndarray | None = None,
+        law: Family | None = None,
+        static: dict[str, Any] | None = None,
+        model: Any = None,
+    ) -> None:
+        self.kind, self.parents, self.shape, self.dims = kind, tuple(parents), tuple(shape), tuple(dims)
+        self.name, self.value, self.law, self.static = name, value, law, static or {}
+        self.model = model if model is not None else next((p.model for p in parents if p.model is not None), None)
+        self.number = next(_COUNTER)  # creation order is a topological order
+
+    # -- what it is ----------------------------------------------------------------------------------------------
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def is_operation(self) -> bool:
+        return self.kind in OPS
+
+    @property
+    def is_scalar(self) -> bool:
+        return not self.shape
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The range its values can take, as far as interval arithmetic tells."""
+        if self.kind == "constant":
+            value = np.asarray(self.value)
+            return (float(np.min(value)), float(np.max(value))) if value.size else (-np.inf, np.inf)
+        if self.kind == "latent":
+            support = self.static["support"]
+            if support.kind == "simplex":
+                return 0.0, 1.0
+            ends = float(np.min(support.low)), float(np.max(support.high))
+            return ends[0], ends[1]
+        if self.is_operation:
+            return OPS[self.kind].bounds([p.bounds for p in self.parents], self.static)
+        if self.value is not None and self.value.size and np.isfinite(self.value).all():
+            # What data hold may change when predicting; their sign is what checks rest on.
+            low, high = float(np.min(self.value)), float(np.max(self.value))
+            return (low, high)
+        return -np.inf, np.inf
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{d or ''}{':' if d else ''}{n}" for d, n in zip(self.dims, self.shape))
+        return f"{described(self)}[{axes}]"
+
+    def __bool__(self) -> bool:
+        raise ParameterError("Model", described(self), "used as a number, not as a condition (its value is not known)",
+                             repr(self))  # fmt: skip
+
+    def __iter__(self) -> Iterator[Node]:
+        if not self.shape:
+            raise TypeError(f"{self!r} has no axes to go along")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(f"{self!r} has no axes")
+        return self.shape[0]
+
+    # -- operators -----------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Node:
+        return apply("add", self, other)
+
+    def __radd__(self, other: Any) -> Node:
+        return apply("add", other, self)
+
+    def __sub__(self, other: Any) -> Node:
+        return apply("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Node:
+        return apply("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Node:
+        return apply("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Node:
+        return apply("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Node:
+        return apply("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Node:
+        return apply("divide", other, self)
+
+    def __pow__(self, other: Any) -> Node:
+        known = {2: "square", 0.5: "sqrt"}.get(other) if isinstance(other, (int, float)) else None
+        return apply(known, self) if known else apply("power", self, other)
+
+    def __rpow__(self, other: Any) -> Node:
+        return apply("power", other, self)
+
+    def __neg__(self) -> Node:
+        return apply("negative", self)
+
+    def __abs__(self) -> Node:
+        return apply("abs", self)
+
+    def __matmul__(self, other: Any) -> Node:
+        return apply("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Node:
+        return apply("matmul", other, self)
+
+    @property
+    def T(self) -> Node:
+        """The transpose of a matrix."""
+        if self.ndim != 2:
+            raise ParameterError("Node", "T", "taken of a matrix", repr(self))
+        return Node("transpose", [self], shape=self.shape[::-1], dims=self.dims[::-1])
+
+    def sum(self, axis: int | str | None = None) -> Node:
+        """Over all axes, or over one by number or name."""
+        return self._reduced("sum", axis)
+
+    def mean(self, axis: int | str | None = None) -> Node:
+        """`sum` divided by how many there are."""
+        return self._reduced("mean", axis)
+
+    def _reduced(self, kind: str, axis: int | str | None) -> Node:
+        axes = range(self.ndim) if axis is None else [_axis_of(self, axis)]
+        rest = [i for i in range(self.ndim) if i not in axes]
+        static = {"axis": tuple(i - self.ndim for i in axes)}
+        shape, dims = tuple(self.shape[i] for i in rest), tuple(self.dims[i] for i in rest)
+        return Node(kind, [self], shape=shape, dims=dims, static=static)
+
+    def reshape(self, *shape: int) -> Node:
+        """The same values, C order, in other axes, which have no names."""
+        wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], tuple) else tuple(shape)
+        if int(np.prod(wanted, dtype=np.int64)) != self.size:
+            raise DataError(f"{self!r} has {self.size} values, which do not fill shape {wanted}.", value=wanted)
+        return Node("reshape", [self], shape=wanted, dims=(None,) * len(wanted), static={"shape": wanted})
+
+    def __getitem__(self, key: Any) -> Node:
+        """Group codes (an integer node or array, which picks along the first axis), or plain numbers and slices."""
+        if isinstance(key, Node) or (isinstance(key, (np.ndarray, list)) and np.asarray(key).ndim):
+            return _pick(self, as_node(key))
+        key = key if isinstance(key, tuple) else (key,)
+        if len(key) > self.ndim or not all(isinstance(k, (int, np.integer, slice)) for k in key):
+            raise ParameterError("Node", "index", f"an integer array, or up to {self.ndim} integers and slices", key)
+        for axis, k in enumerate(key):
+            if not isinstance(k, slice) and not -self.shape[axis] <= k < self.shape[axis]:
+                raise ParameterError("Node", "index", f"within axis {axis} of {self!r}", k)
+        shape = np.empty(self.shape, dtype=np.bool_)[key].shape
+        whole = [slice(None)] * (self.ndim - len(key))
+        dims = tuple(d if k == slice(None) else None for d, k in zip(self.dims, [*key, *whole]) if isinstance(k, slice))
+        return Node("slice", [self], shape=shape, dims=dims, static={"key": key})
+
+
+def described(node: Node) -> str:
+    """Its name, or the expression it is."""
+    if node.name is not None:
+        return node.name
+    if node.kind == "constant":
+        return f"{node.value.item():.6g}" if node.value.size == 1 else f"array{node.shape}"  # type: ignore[union-attr]
+    if not node.is_operation:
+        return node.kind
+    arguments = [_bracketed(node, i) for i in range(len(node.parents))]
+    written = OPS[node.kind].written
+    return written.format(*arguments, name=node.kind, args=", ".join(arguments), key=_written_key(node))
+
+
+_LOOSE = {"add": 1, "subtract": 1, "multiply": 2, "divide": 2, "matmul": 2, "negative": 3, "power": 4}
+
+
+def _bracketed(node: Node, i: int) -> str:
+    child = node.parents[i]
+    text = described(child)
+    outer, inner = _LOOSE.get(node.kind), _LOOSE.get(child.kind, 9)
+    if child.name is None and (node.kind in ("take", "slice", "transpose", "square") and inner < 9):
+        return f"({text})"
+    if child.name is not None or outer is None or inner > outer:
+        return text
+    same = (inner == outer and i == 0) or (node.kind == child.kind and node.kind in ("add", "multiply"))
+    return text if same else f"({text})"
+
+
+def _written_key(node: Node) -> str:
+    def each(k: Any) -> str:
+        if not isinstance(k, slice):
+            return str(k)
+        ends = ("" if k.start is None else str(k.start)) + ":" + ("" if k.stop is None else str(k.stop))
+        return ends + (f":{k.step}" if k.step is not None else "")
+
+    return ", ".join(each(k) for k in node.static.get("key", ()))
+
+
+def _axis_of(node: Node, axis: int | str) -> int:
+    if isinstance(axis, str):
+        if axis not in node.dims:
+            raise ParameterError("Node", "axis", f"a dim of {node!r}", axis)
+        return node.dims.index(axis)
+    if not -node.ndim <= axis < node.ndim:
+        raise ParameterError("Node", "axis", f"an axis of {node!r}", axis)
+    return axis % node.ndim
+
+
+def as_node(value: Any) -> Node:
+    """A node as it is; numbers and arrays as constants."""
+    if isinstance(value, Node):
+        return value
+    if hasattr(value, "to_numpy"):
+        value = value.to_numpy()
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise ParameterError("Model", "value", "numbers or a node", value)
+    array = array if array.dtype.kind in "iu" else array.astype(np.float64)
+    return Node("constant", shape=array.shape, dims=(None,) * array.ndim, value=array)
+
+
+def apply(kind: str, *arguments: Any) -> Node:
+    """The node of an operation; shapes and dims are checked here.
+
+    Raises `DataError` where axes of different names or sizes meet: it shows both nodes and their axes.
+    """
+    parents = [as_node(argument) for argument in arguments]
+    models = {id(p.model): p.model for p in parents if p.model is not None}
+    if len(models) > 1:
+        raise DataError(f"{parents[0]!r} and {parents[-1]!r} belong to different models.", value=parents)
+    if kind == "matmul":
+        return _matmul_node(*parents)
+    shape, dims = joined(kind, parents)
+    return Node(kind, parents, shape=shape, dims=dims)
+
+
+def joined(what: str, nodes: Sequence[Node]) -> tuple[tuple[int, ...], Dims]:
+    """Shape and dims of nodes broadcast against each other."""
+    ndim = max(node.ndim for node in nodes)
+    shape: list[int] = []
+    dims: list[str | None] = []
+    for axis in range(-ndim, 0):
+        here = [(n.shape[axis], n.dims[axis], n) for n in nodes if n.ndim >= -axis]
+        names = {d: n for size, d, n in here if d is not None}
+        sizes = {size: n for size, d, n in here if size != 1}
+        if len(names) > 1 or len(sizes) > 1:
+            a, b = list(names.values() if len(names) > 1 else sizes.values())[:2]
+            raise DataError(
+                f"{what}: axes that do not match: {a!r} meets {b!r}.",
+                value=(a.shape, b.shape),
+                remedy="Pick by group codes, as effect[group], or sum over an axis.",
+            )
+        shape.append(next(iter(sizes), here[0][0]))
+        dims.append(next(iter(names), None))
+    return tuple(shape), tuple(dims)
+
+
+def _matmul_node(a: Node, b: Node) -> Node:
+    if not (1 <= a.ndim <= 2 and 1 <= b.ndim <= 2):
+        raise DataError(f"@ multiplies vectors and matrices, not {a!r} and {b!r}.", value=(a.shape, b.shape))
+    inner = (a.shape[-1], a.dims[-1]), (b.shape[0], b.dims[0])
+    if inner[0][0] != inner[1][0] or (None not in (inner[0][1], inner[1][1]) and inner[0][1] != inner[1][1]):
+        raise DataError(f"@: the last axis of {a!r} does not match the first of {b!r}.", value=(a.shape, b.shape))
+    return Node("matmul", [a, b], shape=a.shape[:-1] + b.shape[1:], dims=a.dims[:-1] + b.dims[1:])
+
+
+def _pick(node: Node, codes: Node) -> Node:
+    if not node.ndim:
+        raise DataError(f"{node!r} has no axis to pick from by {codes!r}.", value=codes.shape)
+    levels = codes.static.get("levels")
+    if levels is not None and node.dims[0] is not None and node.dims[0] != levels:
+        raise DataError(
+            f"{codes!r} holds levels of {levels!r}, and the first axis of {node!r} is {node.dims[0]!r}.",
+            value=(levels, node.dims[0]),
+        )
+    if codes.value is None or codes.value.dtype.kind not in "iub":
+        raise ParameterError("Node", "index", "integer codes known from data", repr(codes))
+    if codes.value.dtype.kind == "b":
+        codes = as_node(codes.value.astype(np.int64))
+    assert codes.value is not None
+    if codes.size and not (codes.value.min() >= 0 and codes.value.max() < node.shape[0]):
+        raise DataError(
+            f"Codes of {codes!r} run from {codes.value.min()} to {codes.value.max()}, and {node!r} has "
+            f"{node.shape[0]} entries along its first axis.",
+            value=codes.value,
+        )
+    return Node("take", [node, codes], shape=codes.shape + node.shape[1:], dims=codes.dims + node.dims[1:])
+
+
+def parents_of_law(law: Family) -> list[Node]:
+    """The nodes among its parameters."""
+    return [value for value in law.parameters.values() if isinstance(value, Node)]
+
+
+def topological(outputs: Sequence[Node]) -> list[Node]:
+    """Everything the outputs are computed from, in an order of computation; latent and observed nodes are leaves."""
+    seen: dict[int, Node] = {}
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node.number in seen:
+            continue
+        seen[node.number] = node
+        if node.kind not in ("latent", "observed"):
+            stack.extend(node.parents)
+    return [seen[number] for number in sorted(seen)]

@@ -1,0 +1,132 @@
+"""The largest linear-Gaussian block: which latent nodes can be integrated out together, given all others.
+
+A node may be in it if its law is Normal or flat, and if wherever the block appears, it is affinely in the mean of a
+Normal: never in a standard deviation, in another law, in a product with another of its nodes, or in a curve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from credo.distributions import Flat, MultivariateNormal, Normal
+from credo.program.model import Factor
+from credo.program.nodes import Node, as_node
+from credo.program.passes.affine import Affine, NotAffineError, dependencies
+
+__all__ = ["Block", "find_block"]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """nodes : in the order of their columns; forms : affine forms in them; reasons : node name → why it is left out"""
+
+    nodes: tuple[Node, ...]
+    forms: Affine
+    reasons: dict[str, str]
+
+    @property
+    def size(self) -> int:
+        return sum(node.size for node in self.nodes)
+
+
+def find_block(factors: Sequence[Factor], latents: Sequence[Node]) -> Block:
+    """The maximal block, by taking out what conflicts and then putting back what no longer does."""
+    memo: dict[int, frozenset[int]] = {}
+    reasons: dict[str, str] = {}
+    inside = {}
+    for node in latents:
+        reason = _not_eligible(node, memo)
+        if reason is None:
+            inside[node.number] = node
+        else:
+            reasons[str(node.name)] = reason
+    removed: dict[int, tuple[Node, str]] = {}
+    while inside:
+        conflict = _conflict(factors, list(inside.values()), memo)
+        if conflict is None:
+            break
+        reason, options = conflict
+        for number in min(options, key=lambda numbers: _loss(numbers, inside)):
+            removed[number] = (inside.pop(number), reason)
+    for number in sorted(removed, key=lambda k: -removed[k][0].size):
+        wider = {**inside, number: removed[number][0]}
+        if _conflict(factors, list(wider.values()), memo) is None:
+            inside = wider
+            del removed[number]
+    reasons.update({str(node.name): reason for node, reason in removed.values()})
+    nodes = tuple(inside[number] for number in sorted(inside))
+    return Block(nodes, _forms(nodes, memo), reasons)
+
+
+def _not_eligible(node: Node, memo: dict[int, frozenset[int]]) -> str | None:
+    support = node.static["support"]
+    law: Any = node.law
+    if support.kind != "real" or np.any(np.isfinite(support.low)) or np.any(np.isfinite(support.high)):
+        return f"its law {type(node.law).__name__} is not Normal"
+    if isinstance(node.law, (Normal, Flat)):
+        return None
+    if isinstance(node.law, MultivariateNormal):
+        if not dependencies(as_node(law.covariance), memo):
+            return None
+        return "its covariance matrix is not known"
+    return f"its law {type(node.law).__name__} is not Normal"
+
+
+def _loss(numbers: Iterable[int], inside: dict[int, Node]) -> tuple[int, int]:
+    """What leaving out these nodes costs: entries that must then be treated numerically."""
+    listed = list(numbers)
+    return sum(inside[number].size for number in listed), -max(listed)
+
+
+def _forms(nodes: Sequence[Node], memo: dict[int, frozenset[int]]) -> Affine:
+    starts = np.cumsum([0, *(node.size for node in nodes)])
+    return Affine({node.number: int(at) for node, at in zip(nodes, starts)}, int(starts[-1]), memo=memo)
+
+
+def _conflict(
+    factors: Sequence[Factor], nodes: Sequence[Node], memo: dict[int, frozenset[int]]
+) -> tuple[str, list[frozenset[int]]] | None:
+    """The first obstacle: why, and the sets of nodes one of which must go; None if there is none."""
+    forms = _forms(nodes, memo)
+    for factor in factors:
+        if factor.law is None:
+            if forms.in_block(factor.node):
+                return f"it is in the potential {factor.name}", [forms.in_block(factor.node)]
+            continue
+        parameters = {name: as_node(value) for name, value in factor.law.parameters.items()
+                      if isinstance(value, Node)}  # fmt: skip
+        if isinstance(factor.law, (Normal, MultivariateNormal)):
+            other = "sd" if isinstance(factor.law, Normal) else "covariance"
+            if other in parameters and forms.in_block(parameters[other]):
+                return f"the {other} of {factor.name} depends on it", [forms.in_block(parameters[other])]
+            if isinstance(factor.law, MultivariateNormal) and (found := _outside(factor, forms, memo)):
+                return f"the covariance of {factor.name} is not known", [found]
+            try:
+                forms.form(factor.node)
+                forms.form(as_node(factor.law.parameters["mean"]))
+            except NotAffineError as error:
+                options = [option for option in error.remove if option]
+                return f"{error.reason} (in {factor.name})", options or [_touched(factor, forms)]
+            continue
+        touched = _touched(factor, forms)
+        if isinstance(factor.law, Flat) or not touched:
+            continue
+        law = type(factor.law).__name__
+        return f"{factor.name} is {law}, not Normal, given it", [touched]
+    return None
+
+
+def _outside(factor: Factor, forms: Affine, memo: dict[int, frozenset[int]]) -> frozenset[int]:
+    """What must leave the block because a Multivariate Normal's covariance depends on other nodes."""
+    law: Any = factor.law
+    return _touched(factor, forms) if dependencies(as_node(law.covariance), memo) else frozenset()
+
+
+def _touched(factor: Factor, forms: Affine) -> frozenset[int]:
+    assert factor.law is not None
+    parts = [factor.node, *(v for v in factor.law.parameters.values() if isinstance(v, Node))]
+    return frozenset().union(*(forms.in_block(part) for part in parts))

@@ -1,0 +1,202 @@
+"""Prediction from posterior draws at new data, unseen groups included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import DataError, ParameterError, UnavailableError, shown
+from credo.numerics.random import as_generator
+from credo.prediction.draws import DrawsPredictive
+from credo.program import declare
+from credo.program.evaluate import Program
+from credo.program.forward import draw, law_at
+from credo.program.model import Factor, Model, codes_of
+from credo.program.nodes import Node, as_node
+
+if TYPE_CHECKING:
+    from credo.program.posterior import ModelPosterior
+
+__all__ = ["pointwise", "predict"]
+
+# Cells of draws × rows that a predictive holds at most; more rows get fewer draws, at least LEAST.
+MOST_CELLS, LEAST = 20_000_000, 200
+NEW_LEVELS = ("sample", "mean", "error")
+
+
+def predict(
+    posterior: ModelPosterior, node: str | Node | None, new_levels: str, random_state: Any, new_data: Mapping[str, Any]
+) -> DrawsPredictive:
+    """See `ModelPosterior.predict`."""
+    if new_levels not in NEW_LEVELS:
+        raise ParameterError("predict", "new_levels", f"one of {NEW_LEVELS}", new_levels)
+    model = _model(posterior)
+    factor = _observed(model, node)
+    rng = as_generator(random_state)
+    data, added, sizes = _new_values(model, new_data, new_levels)
+    shape = _shape(factor, data, sizes)
+    draws = _thinned(posterior, int(np.prod(shape)))
+    values, nodes = _values(model, draws, added, sizes, new_levels, data, rng)
+    n = len(next(iter(draws.values())))
+    law = law_at(factor.law, values, nodes, n, len(shape), data)  # type: ignore[arg-type]
+    if law.event_ndim or type(law).__name__ == "Categorical":
+        return DrawsPredictive(
+            np.asarray(draw(law, shape, n, rng), dtype=np.float64), None, "real", posterior.inference
+        )
+    y = np.asarray(draw(law, shape, n, rng), dtype=np.float64)
+    kind = "count" if declare.is_discrete(law) else "real"
+    return DrawsPredictive(y, law, kind, posterior.inference)  # type: ignore[arg-type]
+
+
+def pointwise(posterior: ModelPosterior, node: str | Node | None) -> np.ndarray:
+    """log p(y_i | draw) of the seen cells; NaN where a cell is missing."""
+    model = _model(posterior)
+    factor = _observed(model, node)
+    draws = {name: posterior[name] for name in posterior.values}
+    values, nodes = _values(model, draws, {}, {}, "error", {}, None)
+    base = factor.node.parents[0].value if factor.node.kind == "fill" else factor.node.value
+    assert base is not None
+    law = law_at(factor.law, values, nodes, len(posterior), base.ndim)  # type: ignore[arg-type]
+    each = np.broadcast_to(law.log_prob(base), (len(posterior), *base.shape)).copy()
+    if factor.missing is not None:
+        each.reshape(len(each), -1)[:, factor.missing] = np.nan
+    return each
+
+
+def _model(posterior: ModelPosterior) -> Model:
+    if posterior.model is None:
+        raise UnavailableError("This posterior came without its model, so it cannot predict.")
+    return posterior.model
+
+
+def _observed(model: Model, node: str | Node | None) -> Factor:
+    there = {factor.name: factor for factor in model.factors if factor.observed}
+    name = node.name if isinstance(node, Node) else node
+    if name is None and len(there) == 1:
+        return next(iter(there.values()))
+    if name not in there:
+        raise ParameterError("predict", "node", f"an observed node: {', '.join(there)}", name)
+    return there[str(name)]
+
+
+def _new_values(
+    model: Model, new_data: Mapping[str, Any], new_levels: str
+) -> tuple[dict[int, np.ndarray], dict[str, int], dict[str, int]]:
+    """Data node number → value; dim → how many new levels it gets; dim → new size."""
+    data: dict[int, np.ndarray] = {}
+    added: dict[str, int] = {}
+    fresh: dict[str, list[Any]] = {}
+    sizes: dict[str, int] = {}
+    for name, value in new_data.items():
+        node = model.nodes.get(name)
+        if node is None or node.kind != "data":
+            known = [k for k, v in model.nodes.items() if v.kind == "data"]
+            raise ParameterError("predict", name, f"a data node: {', '.join(known) or 'there is none'}", value)
+        levels = node.static.get("levels")
+        if levels is not None and levels in model.labels:
+            raw = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+            codes = codes_of(name, raw, model.labels[levels], unseen=True)
+            labels = fresh.setdefault(levels, [])
+            for at in np.ndindex(*codes.shape):
+                if codes[at] < 0:
+                    if new_levels == "error":
+                        label = shown(_plain(raw[at]))
+                        raise DataError(f"{name}: {label} is not among the levels of {levels!r}.", value=raw[at],
+                                        remedy='new_levels="sample" draws its effect.')  # fmt: skip
+                    if raw[at] not in labels:
+                        labels.append(raw[at])
+                    codes[at] = model.sizes[levels] + labels.index(raw[at])
+            array = codes
+            added[levels] = len(labels)
+        else:
+            array = declare.checked_values(name, value, missing=False)
+        if array.ndim != node.ndim:
+            raise DataError(f"{name} has {node.ndim} axes, and the new values {array.ndim}.", value=array.shape)
+        for dim, size, old in zip(node.dims, array.shape, node.shape):
+            if dim is None and size != old:
+                sizes.setdefault(f"\0{name}", size)
+            elif dim is not None and sizes.setdefault(dim, size) != size:
+                raise DataError(f"{name}: {size} along {dim!r}, where other new data have {sizes[dim]}.", value=size)
+        data[node.number] = array
+    added = {dim: k for dim, k in added.items() if k}
+    return data, added, {k: v for k, v in sizes.items() if not k.startswith("\0")}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _shape(factor: Factor, data: Mapping[int, np.ndarray], sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """The shape of what is predicted: named dims by their new sizes, the rest as the law has them."""
+    node = factor.node
+    parts = [as_node(v) for v in factor.law.parameters.values() if isinstance(v, Node)]  # type: ignore[union-attr]
+    shape = [sizes.get(d, n) if d is not None else n for d, n in zip(node.dims, node.shape)]
+    if any(d is None for d in node.dims):
+        for part in parts:
+            found = _shape_now(part, data) if data else part.shape
+            for back in range(1, len(found) + 1):
+                if found[-back] != 1 and node.dims[-back] is None:
+                    shape[-back] = found[-back]
+    return tuple(shape)
+
+
+def _shape_now(node: Node, data: Mapping[int, np.ndarray]) -> tuple[int, ...]:
+    from credo.program.nodes import topological
+
+    leaves = [leaf for leaf in topological([node]) if leaf.kind in ("latent", "observed")]
+    return np.shape(Program([node], leaves, data).values({leaf.number: np.ones(leaf.shape) for leaf in leaves})[0])
+
+
+def _thinned(posterior: ModelPosterior, cells: int) -> dict[str, np.ndarray]:
+    keep = min(len(posterior), max(LEAST, MOST_CELLS // max(cells, 1)))
+    at = np.linspace(0, len(posterior) - 1, keep).astype(np.intp)
+    return {name: posterior[name][at] for name in posterior.values}
+
+
+def _values(
+    model: Model, draws: Mapping[str, np.ndarray], added: Mapping[str, int], sizes: Mapping[str, int], new_levels: str,
+    data: Mapping[int, np.ndarray], rng: Any,
+) -> tuple[dict[int, np.ndarray], dict[int, Node]]:  # fmt: skip
+    """Draws of latent nodes by number, with those of new levels appended."""
+    values: dict[int, np.ndarray] = {}
+    nodes: dict[int, Node] = {}
+    hidden = [f.hidden for f in model.factors if f.hidden is not None and str(f.hidden.name) in draws]
+    for node in [*model.latents, *hidden]:
+        value = draws[str(node.name)]
+        for axis, dim in enumerate(node.dims):
+            if dim is None:
+                continue
+            if dim in sizes and sizes[dim] != node.shape[axis] and dim not in added:
+                raise DataError(
+                    f"{node.name} has an entry for each of {node.shape[axis]} {dim!r}; the new data have {sizes[dim]}.",
+                    value=sizes[dim], remedy="Only dims that latent nodes do not have may change their size.",
+                )  # fmt: skip
+            if dim in added:
+                value = _appended(node, value, axis, added[dim], new_levels, values, nodes, data, rng)
+        values[node.number], nodes[node.number] = value, node
+    return values, nodes
+
+
+def _appended(
+    node: Node, value: np.ndarray, axis: int, k: int, new_levels: str, values: dict[int, np.ndarray],
+    nodes: dict[int, Node], data: Mapping[int, np.ndarray], rng: Any,
+) -> np.ndarray:  # fmt: skip
+    """The draws of a node with those of k new levels along an axis."""
+    n = len(value)
+    shape = list(node.shape)
+    shape[axis] = k
+    if type(node.law).__name__ == "Flat":
+        raise UnavailableError(
+            f"{node.name} has a flat prior, so that nothing is known of new {node.dims[axis]!r}.",
+            remedy="Give groups a common law with a learned sd.",
+        )
+    law = law_at(node.law, values, nodes, n, node.ndim, data)  # type: ignore[arg-type]
+    back = axis - node.ndim
+    for name, parameter in law.parameters.items():
+        if np.ndim(parameter) >= -back and np.shape(parameter)[back] not in (1, k) and np.ndim(parameter) > 0:
+            raise DataError(f"{name} of {node.name} differs by {node.dims[axis]!r}, and is not known for new ones.",
+                            value=np.shape(parameter))  # fmt: skip
+    new = np.broadcast_to(law.mean, (n, *shape)) if new_levels == "mean" else draw(law, tuple(shape), n, rng)  # type: ignore[attr-defined]
+    return np.concatenate([value, new], axis=axis + 1)

@@ -1,0 +1,121 @@
+"""Before anything is computed: cells that nobody saw are set apart, and nodes that cannot be learned are named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from credo.distributions.base import Family
+from credo.distributions.slopes import unchecked
+from credo.errors import NotIdentifiedError, ParameterError, UnavailableError
+from credo.program.model import Factor
+from credo.program.nodes import Node, apply, as_node
+from credo.program.passes.affine import dependencies
+
+if TYPE_CHECKING:
+    from credo.program.model import Model
+
+__all__ = ["prepared"]
+
+
+def prepared(model: Model) -> tuple[list[Factor], list[Node]]:
+    """Factors and latent nodes of the posterior.
+
+    Missing cells that nothing else depends on leave the density (they integrate to 1, and are drawn afterwards); those
+    that other nodes use become a latent vector.
+
+    Raises
+    ------
+    ParameterError : a latent node that no observed node depends on
+    NotIdentifiedError : nothing is observed
+    """
+    if not any(factor.observed or factor.law is None for factor in model.factors):
+        raise NotIdentifiedError("Model: nothing is observed.", remedy="Declare data: m.observed(name, law, values).")
+    used = _used_nodes(model)
+    factors, latents = [], list(model.latents)
+    for factor in model.factors:
+        if factor.missing is None:
+            factors.append(factor)
+        elif factor.node.number in used:
+            if factor.hidden is None:
+                raise UnavailableError(
+                    f"{factor.name} has missing cells that other nodes depend on, and its law "
+                    f"{type(factor.law).__name__} is not continuous.",
+                    remedy="Leave out those rows.",
+                )
+            factors.append(factor)
+            latents.append(factor.hidden)
+        else:
+            factors.append(_seen(factor))
+    _require_used(factors, latents)
+    return factors, latents
+
+
+def _used_nodes(model: Model) -> set[int]:
+    """Numbers of nodes that some law or expression is computed from."""
+    used: set[int] = set()
+    stack = [parent for factor in model.factors for parent in factor.node.parents if factor.node.kind != "fill"]
+    stack += [value for factor in model.factors if factor.law for value in factor.law.parameters.values()
+              if isinstance(value, Node)]  # fmt: skip
+    while stack:
+        node = stack.pop()
+        if node.number not in used:
+            used.add(node.number)
+            stack.extend(node.parents if node.is_operation else ())
+    return used
+
+
+def _seen(factor: Factor) -> Factor:
+    """The factor over the cells that were seen."""
+    law, node = factor.law, factor.node
+    assert law is not None
+    assert factor.missing is not None
+    base = node.parents[0].value if node.kind == "fill" else node.value
+    assert base is not None
+    if law.event_ndim or type(law).__name__ == "Categorical":
+        raise UnavailableError(f"{factor.name}: missing cells of a {type(law).__name__} are not supported.",
+                               remedy="Leave out those rows.")  # fmt: skip
+    seen = np.setdiff1d(np.arange(base.size), factor.missing)
+    observed = Node("observed", node.parents, shape=(seen.size,), dims=(None,), name=factor.name,
+                    value=base.ravel()[seen], law=law, model=node.model)  # fmt: skip
+    return Factor(factor.name, _picked(law, base.shape, seen), observed, True)
+
+
+def _picked(law: Family, shape: tuple[int, ...], cells: np.ndarray) -> Family:
+    """The law of some cells (C order) of an array of this shape."""
+    parameters = {}
+    for name, value in law.parameters.items():
+        node = as_node(value)
+        if node.is_scalar:
+            parameters[name] = value
+            continue
+        if node.shape != shape:
+            node = apply("multiply", node, np.ones(shape))
+        parameters[name] = node.reshape(node.size)[as_node(cells)]
+    return unchecked(type(law), parameters)
+
+
+def _require_used(factors: list[Factor], latents: list[Node]) -> None:
+    memo: dict[int, frozenset[int]] = {}
+
+    def reach(factor: Factor) -> frozenset[int]:
+        parts = [
+            factor.node,
+            *(v for v in (factor.law.parameters.values() if factor.law else ()) if isinstance(v, Node)),
+        ]
+        return frozenset().union(*(dependencies(part, memo) for part in parts))
+
+    known: set[int] = set()
+    pending = {f.node.number: f for f in factors if not f.observed and f.law is not None}
+    stack = [f for f in factors if f.observed or f.law is None]
+    while stack:
+        for number in reach(stack.pop()):
+            if number not in known:
+                known.add(number)
+                if number in pending:
+                    stack.append(pending[number])
+    for node in latents:
+        if node.number not in known:
+            raise ParameterError("Model", str(node.name), "used: no observed node depends on it", repr(node),
+                                 "Leave it out, or use it; sample_prior() draws from priors alone.")  # fmt: skip

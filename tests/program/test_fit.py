@@ -1,0 +1,206 @@
+"""Fits: known answers, rungs that agree, prediction, missing cells, saving, sensitivity, and faults with names."""
+
+import numpy as np
+import pytest
+
+import credo as cr
+from credo.errors import DataError, NotIdentifiedError, ParameterError, UnavailableError
+
+Y = np.array([28, 8, -3, 7, -1, 1, 18, 12.0])
+S = np.array([15, 10, 16, 11, 9, 11, 10, 18.0])
+
+
+def schools(law=None):
+    m = cr.Model()
+    m.dim("school", list("ABCDEFGH"))
+    mu, tau = m.latent("mu", cr.Normal(0, 5)), m.latent("tau", law or cr.HalfCauchy(5))
+    theta = m.latent("theta", cr.Normal(mu, tau), dims="school")
+    m.observed("y", cr.Normal(theta, S), Y, dims="school")
+    return m
+
+
+def test_eight_schools_to_six_digits():
+    """Against one-dimensional quadrature with Gaussian conditionals (tests/data/posteriordb)."""
+    posterior = schools().fit(random_state=0)
+    assert posterior.explain().treatment == {"mu": "exact", "tau": "quadrature", "theta": "exact"}
+    assert posterior.inference == "collapsed"
+    np.testing.assert_allclose(posterior.mean["theta"][:3], [6.211884204, 4.940178420, 3.927004403], rtol=1e-5)
+    np.testing.assert_allclose(posterior.sd["theta"][:3], [5.593126195, 4.674268462, 5.262615106], rtol=1e-5)
+    draws = posterior["theta"]
+    assert draws.shape == (4000, 8)
+    errors = posterior.sd["theta"] / np.sqrt(4000)
+    assert np.all(np.abs(draws.mean(axis=0) - posterior.mean["theta"]) < 4.5 * errors)  # 8 entries: 5e-5 by chance
+    assert posterior.summary()["tau"]["lower"] > 0.0
+
+
+def regression(n=40, seed=0, sd=0.3, missing=()):
+    rng = np.random.default_rng(seed)
+    X, g = rng.normal(size=(n, 2)), np.array(list("abcd"))[rng.integers(4, size=n)]
+    y = X @ [1.0, -1.0] + np.searchsorted(list("abcd"), g) + sd * rng.normal(size=n)
+    y[list(missing)] = np.nan
+    m = cr.Model()
+    x = m.data("X", X, dims=("obs", "feature"))
+    codes = m.data("g", g, dims="obs", levels="group")
+    w = m.latent("w", cr.Normal(0, 1), dims="feature")
+    tau = m.latent("tau", cr.HalfCauchy(1))
+    a = m.latent("a", cr.Normal(0, tau), dims="group")
+    sigma = m.latent("sigma", cr.HalfNormal(1))
+    m.observed("y", cr.Normal(x @ w + a[codes], sigma), y, dims="obs")
+    return m
+
+
+@pytest.mark.slow
+def test_sampling_everything_agrees_with_the_collapsed_rung():
+    """z-scores of 8 means and sds below 4.5 (false alarm 1e-4)."""
+    m = regression()
+    exact, nuts = m.fit(random_state=0), m.fit("nuts", random_state=1)
+    for name in ("w", "tau", "a", "sigma"):
+        error = np.asarray(exact.sd[name]) / np.sqrt(1000.0)
+        assert np.all(np.abs(exact.mean[name] - nuts[name].mean(axis=0)) < 4.5 * error)
+
+
+def test_importance_sampling_agrees_with_quadrature():
+    """Four hyperparameters that are really three: the fourth is known but for its sign, far from zero."""
+    m = regression()
+    three = m.fit(random_state=0)
+    from credo.program import plan
+
+    old, plan.MOST_BY_QUADRATURE = plan.MOST_BY_QUADRATURE, 1
+    try:
+        weighed = m.fit(random_state=0)
+    finally:
+        plan.MOST_BY_QUADRATURE = old
+    assert weighed.explain().treatment["tau"] == "importance"
+    assert weighed.result.certificate["pareto_k"] < 0.6
+    assert weighed.log_evidence == pytest.approx(three.log_evidence, abs=0.02)
+    for name in ("tau", "sigma"):
+        assert abs(weighed.mean[name] - three.mean[name]) < 0.05 * three.sd[name]
+        assert weighed.sd[name] == pytest.approx(three.sd[name], rel=0.1)
+
+
+def test_evidence_equals_brute_force():
+    """The marginal likelihood of a Normal model by its covariance matrix, integrated over sigma by a fine grid."""
+    y = np.array([0.3, -1.2, 0.8, 2.0])
+    x = np.array([0.0, 1.0, 2.0, 3.0])
+    m = cr.Model()
+    a, b = m.latent("a", cr.Normal(0, 2)), m.latent("b", cr.Normal(1, 3))
+    sigma = m.latent("sigma", cr.HalfNormal(1.5))
+    m.observed("y", cr.Normal(a + b * x, sigma), y)
+    grid = np.linspace(1e-3, 12.0, 6000)
+    values = []
+    for s in grid:
+        cov = 4.0 * np.ones((4, 4)) + 9.0 * np.outer(x, x) + s**2 * np.eye(4)
+        values.append(cr.MultivariateNormal(x, cov).log_prob(y) + cr.HalfNormal(1.5).log_prob(s))
+    expected = np.log(np.trapezoid(np.exp(values), grid))
+    assert m.fit(random_state=0).log_evidence == pytest.approx(expected, abs=2e-3)
+
+
+def test_missing_cells_are_latent():
+    m = regression(missing=(3, 7))
+    posterior = m.fit(random_state=0)
+    full = regression().fit(random_state=0)
+    assert posterior["y_missing"].shape == (4000, 2)
+    assert np.all(posterior["y_missing"].std(axis=0) < 3.0 * full.mean["sigma"])
+    assert np.isnan(posterior.log_likelihood()[:, 3]).all()
+    assert np.isfinite(posterior.log_likelihood()[:, 4]).all()
+
+
+def test_a_missing_cell_that_others_depend_on_joins_the_block():
+    """y₂ unseen, y₃ ~ N(y₂, 1), y₂ ~ N(y₁, 1): its posterior is N((y₁ + y₃)/2, 1/√2)."""
+    m = cr.Model()
+    mu = m.latent("mu", cr.Normal(0, 1))
+    y = m.observed("y", cr.Normal(mu, 1.0), [1.0, np.nan])
+    m.observed("z", cr.Normal(y[1], 1.0), 3.0)
+    posterior = m.fit(random_state=0)
+    assert posterior.explain().treatment == {"mu": "exact", "y_missing": "exact"}
+    # given mu: y₂ ~ N((mu + 3)/2, ½); mu from y₁ = 1 and z = 3 ~ N(mu, √2)
+    mu_mean = (1.0 + 1.5) / (1.0 + 1.0 + 0.5)
+    assert posterior.mean["mu"] == pytest.approx(mu_mean, rel=1e-12)
+    assert posterior.mean["y_missing"][0] == pytest.approx((mu_mean + 3.0) / 2.0, rel=1e-12)
+
+
+def test_prediction_needs_no_response_and_splits():
+    posterior = regression().fit(random_state=0)
+    p = posterior.predict(X=np.zeros((3, 2)), g=["a", "new", "d"])
+    assert p.mean.shape == (3,)
+    np.testing.assert_allclose(p.variance, p.aleatoric + p.epistemic, rtol=1e-12)
+    assert p.epistemic[1] > 50.0 * p.epistemic[0]
+    again = posterior.predict(X=np.zeros((3, 2)), g=["a", "new", "d"])
+    np.testing.assert_array_equal(p.mean, again.mean)
+    mean = posterior.predict(X=np.zeros((1, 2)), g=["new"], new_levels="mean")
+    assert mean.epistemic[0] < p.epistemic[1] / 10.0
+    with pytest.raises(DataError, match="'new' is not among the levels"):
+        posterior.predict(X=np.zeros((1, 2)), g=["new"], new_levels="error")
+    with pytest.raises(ParameterError, match="a data node: X, g"):
+        posterior.predict(Z=np.zeros((1, 2)))
+    with pytest.raises(DataError, match="along 'obs'"):
+        posterior.predict(X=np.zeros((2, 2)), g=["a"])
+    assert posterior.predict().mean.shape == (40,)
+
+
+def test_saved_and_loaded_it_predicts_the_same(tmp_path):
+    posterior = regression(missing=(1,)).fit(random_state=0)
+    cr.save(posterior, tmp_path / "p.credo")
+    loaded = cr.load(tmp_path / "p.credo")
+    new = {"X": np.ones((2, 2)), "g": ["b", "zz"]}
+    np.testing.assert_array_equal(loaded.predict(**new).mean, posterior.predict(**new).mean)
+    assert str(loaded.explain()) == str(posterior.explain())
+    assert repr(loaded.model) == repr(posterior.model)
+    assert loaded.model.fit(random_state=0).log_evidence == posterior.log_evidence
+
+
+def test_prior_draws_have_the_priors_moments():
+    """10,000 draws: bounds at 4.5 standard errors."""
+    draws = schools(cr.HalfNormal(2)).sample_prior(10_000, random_state=0)
+    assert set(draws) == {"mu", "tau", "theta", "y"}
+    assert abs(draws["mu"].std() - 5.0) < 0.16
+    assert abs(draws["theta"][:, 0].var() - 29.0) < 4.5 * 29.0 * np.sqrt(2.0 / 10_000) * 1.2
+    assert abs(draws["y"][:, 2].var() - (29.0 + 256.0)) < 4.5 * 285.0 * np.sqrt(2.0 / 10_000) * 1.1
+
+
+def test_hyper_priors_and_power_scaling():
+    strong = regression(n=200).fit(random_state=0)
+    found = strong.hyper_prior_sensitivity()
+    assert max(abs(move) for moves in found.moves.values() for entry, move in moves.items() if entry[0] == "w") < 0.1
+    tight = schools().fit(random_state=0).hyper_prior_sensitivity()
+    assert abs(tight.largest[2]) > 0.1
+    assert "sds when the scale of tau's prior" in str(tight)
+    scaled = schools().fit(random_state=0).power_scaling()
+    assert scaled["tau"].prior > 0.05
+
+
+def test_the_same_seed_the_same_draws():
+    a, b = (regression().fit(random_state=5)["a"] for _ in range(2))
+    np.testing.assert_array_equal(a, b)
+
+
+def test_faults_name_their_node():
+    m = cr.Model()
+    m.latent("w", cr.Normal(0, 1))
+    with pytest.raises(NotIdentifiedError, match="nothing is observed"):
+        m.fit()
+    m.latent("unused", cr.Normal(0, 1))
+    m.observed("y", cr.Normal(m.nodes["w"], 1.0), [1.0])
+    with pytest.raises(ParameterError, match="unused must be used"):
+        m.fit()
+    flat = cr.Model()
+    a, b = flat.latent("a", cr.Flat()), flat.latent("b", cr.Flat(), shape=2)
+    flat.observed("y", cr.Normal(a + b[np.array([0, 0, 1])], 1.0), [1.0, 2.0, 3.0])
+    with pytest.raises(NotIdentifiedError, match=r"do not determine .*(a|b\[0\])"):
+        flat.fit()
+    with pytest.raises(UnavailableError, match="tau cannot be integrated out exactly"):
+        schools().fit("exact")
+    with pytest.raises(ParameterError, match="inference must be one of"):
+        schools().fit("magic")
+    nonlinear = cr.Model()
+    w = nonlinear.latent("w", cr.Normal(0, 1))
+    nonlinear.observed("n", cr.Poisson(cr.math.exp(w)), [1.0])
+    with pytest.raises(UnavailableError, match="n is Poisson, not Normal"):
+        nonlinear.fit("collapsed")
+
+
+def test_a_point_has_no_sd():
+    mode = regression().fit("map", random_state=0)
+    assert mode["w"].shape == (1, 2)
+    with pytest.raises(UnavailableError):
+        _ = mode.sd
