@@ -279,8 +279,10 @@ def draw(name: str, dark: bool, path: Path) -> None:
         plt.savefig(path, **options, **background)
         plt.close("all")
     if path.suffix == ".svg":  # a hundredth of a point is finer than any screen, and half the bytes
-        text = re.sub(
-            r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), path.read_text()
+        text = re.sub(  # what is written between tags is for readers: its digits stay
+            r"(>[^<]+<)|(\d+\.\d{3,})",
+            lambda found: found[1] or f"{float(found[2]):.2f}".rstrip("0").rstrip("."),
+            path.read_text(),
         )
         path.write_text(text)
 

@@ -3,6 +3,10 @@
 `spaces`       what may be tried: ranges, choices, conditions, constraints; to the unit cube and back
 `surrogates`   beliefs about an objective on the unit cube
 `acquisition`  what a point is worth, and where that is highest: Bayesian optimisation
+`fronts`       two objectives: dominance, hypervolume, what a point is expected to add
+`forest`       the same with a random forest, for rough, conditional and categorical spaces
+`trust`        within a region that grows and shrinks, for many dimensions
+`importance`   which parameters matter
 `bandits`      arms as beliefs, policies, when to stop
 `active`       which rows of a pool to label
 """
@@ -12,7 +16,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_SUBMODULES = ("spaces", "surrogates", "acquisition", "bandits", "active")
+_SUBMODULES = ("spaces", "surrogates", "acquisition", "fronts", "forest", "trust", "importance", "bandits", "active")
 
 
 def __getattr__(name: str) -> Any:

@@ -15,6 +15,9 @@ on matplotlib axes (extra `plots`) and reports write as SVG without it.
 `fields`       numbers over a plane; a Gaussian process over two columns
 `evidence`     its evidence over two hyperparameters
 `readings`, `hyperparameters`  what these ask of a Gaussian process
+`studies`      a study's trials in order, and which parameters matter; `fronts` two objectives
+`slicing`, `parallel`  an objective along each parameter; trials as lines
+`trials`       what these ask of a study
 `contours`, `panels`  lines and shades of a surface; several charts below each other
 `chart`        charts as data: axes and marks
 `drawing`      charts on matplotlib axes
@@ -68,6 +71,8 @@ from credo.plots.densities import DensityFigure, HistogramFigure, density, histo
 from credo.plots.drawing import draw
 from credo.plots.evidence import EvidenceSurface, evidence_surface
 from credo.plots.fields import FunctionMaps, Surface, function_maps, surface
+from credo.plots.fronts import FrontFigure, HypervolumeFigure, front, hypervolume_history
+from credo.plots.parallel import ParallelFigure, parallel_coordinates
 from credo.plots.predictions import (
     ClassProbabilities,
     PredictiveBand,
@@ -77,6 +82,9 @@ from credo.plots.predictions import (
     uncertainty_share,
 )
 from credo.plots.processes import FunctionBand, LengthscalesFigure, function_band, lengthscales
+from credo.plots.slicing import SliceFigure, slices
+from credo.plots.studies import HistoryFigure, ImportancesFigure, history, importances
+from credo.plots.trials import ObjectiveBelief, objective_belief
 
 __all__ = [
     "draw",
@@ -145,4 +153,18 @@ __all__ = [
     "BoundFigure",
     "EllipsesFigure",
     "CriterionFigure",
+    "FrontFigure",
+    "HypervolumeFigure",
+    "front",
+    "hypervolume_history",
+    "ParallelFigure",
+    "parallel_coordinates",
+    "SliceFigure",
+    "slices",
+    "HistoryFigure",
+    "ImportancesFigure",
+    "history",
+    "importances",
+    "ObjectiveBelief",
+    "objective_belief",
 ]

@@ -10,6 +10,8 @@
 `decision`     an example of acting on predictions
 `density`      the values of a column
 `topics`       topics as cards, and how the fit went
+`study`, `study_words`, `study_left`, `study_sampler`, `study_origin`  a study: what to do, whether to go on, what was
+    tried; `study_page`, `study_terminal` the same as a page and for a terminal
 `page`         one self-contained HTML page
 `terminal`     the same for a terminal
 `svg`, `style`, `markup`  charts as SVG, the style sheet, markup escaped by construction
@@ -17,6 +19,12 @@
 
 from credo.reports.build import Report, comparison_report, report
 from credo.reports.page import to_html, write_html
+from credo.reports.study import StudyReport, study_report
+from credo.reports.study_page import study_html, write_study_html
+from credo.reports.study_terminal import study_lines
 from credo.reports.terminal import lines
 
-__all__ = ["report", "comparison_report", "Report", "to_html", "write_html", "lines"]
+__all__ = [
+    "report", "comparison_report", "Report", "to_html", "write_html", "lines",
+    "StudyReport", "study_report", "study_html", "write_study_html", "study_lines",
+]  # fmt: skip
