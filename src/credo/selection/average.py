@@ -21,6 +21,7 @@ from credo.prediction.rounded import RoundedPredictive
 from credo.saving.registry import register
 from credo.selection.comparison import Comparison
 from credo.selection.evidence import evidence_of, evidence_weights
+from credo.selection.posteriors import average_posteriors, posteriors_in
 from credo.selection.predictions import predictive_of
 from credo.selection.scoring import Table, checked_models, columns_of, fit_all, hold_out
 from credo.selection.stacking import stacking_weights
@@ -199,20 +200,21 @@ def average(
     cv: Any = "auto",
     random_state: Any = 0,
     columns: Any = None,
-) -> ModelAverage:
+) -> Any:
     """Weigh models and let them predict together.
 
     Parameters
     ----------
     models : dict name → estimator (or a list); fitted ones when X and y are left out; or a `Comparison`, whose fits
-        and held-out scores are used as they are
+        and held-out scores are used as they are; or posteriors of a `Model`, without X and y
     X, y : rows to fit (clones of) the models to; needed for "stacking"
     by : "evidence" (Bayesian model averaging) or "stacking"
     prior, groups, time, sample_weight, cv, random_state, columns : see `ModelAverage` and `compare`
 
     Returns
     -------
-    ModelAverage : fitted; `weights_`, `predict`, `predict_distribution`.
+    ModelAverage : fitted; `weights_`, `predict`, `predict_distribution`. Of posteriors a `PosteriorAverage`, with
+        `weights_` and `predict`.
 
     Raises
     ------
@@ -231,6 +233,9 @@ def average(
     """
     if isinstance(models, Comparison):
         return _from_comparison(models, by, prior)
+    posteriors = posteriors_in(models)
+    if posteriors is not None:
+        return average_posteriors(posteriors, by, prior)
     named = checked_models("average", models)
     both = ModelAverage(named, by, prior=prior, cv=cv, random_state=random_state, columns=columns)
     if X is not None and y is not None:

@@ -15,6 +15,7 @@ from credo.selection.evidence import evidence_of
 from credo.selection.held_out import fit_model
 from credo.selection.independence import find_dependence
 from credo.selection.paired import mean_and_error
+from credo.selection.posteriors import compare_posteriors, posteriors_in
 from credo.selection.predictions import n_parameters, predictive_of, result_of
 from credo.selection.registry import Candidates
 from credo.selection.scoring import SCORES, Table, Trial, checked_models, fit_all, hold_out
@@ -25,8 +26,8 @@ __all__ = ["compare"]
 
 def compare(
     models: Any,
-    X: Any,
-    y: Any,
+    X: Any = None,
+    y: Any = None,
     *,
     groups: Any = None,
     time: Any = None,
@@ -42,7 +43,8 @@ def compare(
     Parameters
     ----------
     models : dict name → estimator (or a list): Credo's, a pipeline that ends in one, or a classifier with
-        `predict_proba`. They are cloned, and the fits to all rows returned in `fitted`.
+        `predict_proba`. They are cloned, and the fits to all rows returned in `fitted`. Or posteriors of a `Model`,
+        without X and y: they hold their data, and are compared by leave-one-out densities from their draws.
     X (n, columns), y (n,) or (n, targets) : arrays or a data frame
     groups : (n,) labels; no group is both learned from and scored, and groups are the units of the standard error
     time : (n,) moments; blocks in time, each predicted from all earlier rows, and units of the standard error
@@ -93,7 +95,12 @@ def compare(
     >>> compare(models, X, y).chosen
     'line'
     """
+    posteriors = None if isinstance(models, Candidates) else posteriors_in(models)
+    if posteriors is not None:
+        return compare_posteriors(posteriors)
     named = checked_models("compare", models)
+    if X is None or y is None:
+        raise ParameterError("compare", "X" if X is None else "y", "given, to compare estimators", None)
     scores = (scores,) if isinstance(scores, str) else tuple(scores)
     if not scores or any(name not in SCORES for name in scores):
         raise ParameterError("compare", "scores", f"some of {tuple(SCORES)}", scores)
