@@ -204,3 +204,15 @@ def test_a_point_has_no_sd():
     assert mode["w"].shape == (1, 2)
     with pytest.raises(UnavailableError):
         _ = mode.sd
+
+
+def test_the_plate_diagram_is_xml_that_names_every_node():
+    import xml.etree.ElementTree as ET
+
+    m = regression()
+    m.deterministic("total", m.nodes["w"].sum())
+    root = ET.fromstring(m.graph())
+    text = " ".join(e.text or "" for e in root.iter() if e.tag.endswith("text"))
+    for name in ("X", "g", "w", "tau", "sigma", "total", "obs: 40", "group: 4"):
+        assert name in text
+    assert len([e for e in root.iter() if e.tag.endswith("circle")]) == 5

@@ -2,7 +2,7 @@
 
 Latent nodes are circles, observed ones filled circles, data and expressions with a name small boxes; an arrow leads
 from every named node to those whose law or expression it is in. The picture states no positions: it is laid out in
-layers by longest path, each ordered by the mean place of its causes, and scales with the page.
+layers by longest path and columns by dims, and scales with the page.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from credo.program.nodes import Node
+from credo.program.nodes import Dims, Node
 from credo.program.writing import law_written
 
 if TYPE_CHECKING:
@@ -82,17 +82,34 @@ def _placed(nodes: list[Node], edges: list[tuple[int, int]]) -> dict[int, tuple[
         effects = [layer[b] for x, b in edges if x == a]
         if effects:
             layer[a] = max(layer[a], min(effects) - 1)
-    rows: dict[int, list[int]] = {}
-    for number, depth in layer.items():
-        rows.setdefault(depth, []).append(number)
-    widest = max(len(row) for row in rows.values())
+    columns = _columns(nodes, layer)
+    widths = [max(layer_counts.values()) for layer_counts in columns.values()]
+    offsets = np.cumsum([0, *widths])
     places: dict[int, tuple[float, float]] = {}
-    for depth in sorted(rows):
-        row = sorted(rows[depth], key=lambda k: (np.mean([places[a][0] for a in causes[k] if a in places] or [0.0]), k))
-        offset = (widest - len(row)) * STEP_X / 2.0
-        for i, number in enumerate(row):
-            places[number] = (MARGIN + RADIUS + offset + i * STEP_X, MARGIN + RADIUS + depth * STEP_Y)
+    for (group, counts), offset, width in zip(columns.items(), offsets, widths):
+        taken: dict[int, int] = {}
+        for node in (n for n in nodes if n.dims == group):
+            depth = layer[node.number]
+            slot = taken.get(depth, 0) + (width - counts[depth]) / 2.0
+            taken[depth] = taken.get(depth, 0) + 1
+            places[node.number] = (MARGIN + RADIUS + (offset + slot) * STEP_X, MARGIN + RADIUS + depth * STEP_Y)
     return places
+
+
+def _columns(nodes: list[Node], layer: dict[int, int]) -> dict[Dims, dict[int, int]]:
+    """Dims → how many nodes of them each layer has; groups that share a dim stand side by side, so that plates are
+    plain boxes."""
+    groups: dict[Dims, dict[int, int]] = {}
+    for node in nodes:
+        counts = groups.setdefault(node.dims, {})
+        counts[layer[node.number]] = counts.get(layer[node.number], 0) + 1
+    order = {dim: k for k, dim in enumerate(dict.fromkeys(d for g in groups for d in g if d is not None))}
+
+    def key(group: Dims) -> tuple[float, int]:
+        known = [order[d] for d in group if d is not None]
+        return (sum(known) / len(known) if known else -1.0, len(known))
+
+    return {group: groups[group] for group in sorted(groups, key=key)}
 
 
 def _plates(nodes: list[Node], places: dict[int, tuple[float, float]]) -> dict[str, tuple[float, float, float, float]]:
