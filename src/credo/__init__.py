@@ -63,6 +63,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.tabular": ("TableModel", "TableTask"),
     "credo.program.model": ("Model",),
     "credo.program.posterior": ("ModelPosterior",),
+    "credo.program.formula": ("regress", "Regression"),
     "credo.selection": ("compare", "average", "Hypotheses"),
     "credo.inference": ("Target",),
     "credo.decisions.networks": ("DecisionNetwork",),

@@ -21,6 +21,7 @@ from credo.cli.compare import compare
 from credo.cli.density import density
 from credo.cli.fit import fit
 from credo.cli.predict import predict
+from credo.cli.regress import regress
 from credo.cli.show import show
 from credo.cli.topics import topics
 from credo.cli.tune import tune
@@ -44,6 +45,7 @@ app.command(short_help="Fit models to a table and keep the best.")(fit)
 app.command(short_help="Predict rows, with intervals; decide by a loss.")(predict)
 app.command(short_help="What a table holds, or what a model believes.")(show)
 app.command(short_help="Compare models on rows they have not seen.")(compare)
+app.command(short_help="A regression by formula, group effects included.")(regress)
 app.command(short_help="Find clusters of rows; tell new rows' clusters.")(cluster)
 app.command(short_help="What the values of a column look like.")(density)
 app.command(short_help="What documents are about, and in what shares.")(topics)
@@ -138,7 +140,8 @@ def _is_exit(error: Any) -> bool:
 
 
 def _fail(message: str, code: int = FAILED) -> int:
-    print("error:", " ".join(message.split()), file=sys.stderr)
+    text = message if "\n  " in message else " ".join(message.split())  # a caret below a formula needs its lines
+    print("error:", text, file=sys.stderr)
     return code
 
 

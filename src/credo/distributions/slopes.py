@@ -166,9 +166,16 @@ def _binomial(x: Any, n: Any, p: Any) -> Closed:
     return {"p": lambda: x / p - (n - x) / (1.0 - p)}
 
 
+def _negative_binomial(x: Any, mean: Any, shape: Any) -> Closed:
+    s = np.asarray(shape, dtype=np.float64)
+    total = mean + s
+    return {"mean": lambda: x / mean - (x + s) / total,
+            "shape": lambda: digamma(x + s) - digamma(s) + np.log(s / total) + (mean - x) / total}  # fmt: skip
+
+
 CLOSED_FORMS: dict[str, Callable[..., Closed]] = {
     "Normal": _normal, "StudentT": _student_t, "Laplace": _laplace, "Logistic": _logistic, "Cauchy": _cauchy,
     "HalfNormal": _half_normal, "HalfCauchy": _half_cauchy, "Exponential": _exponential, "Gamma": _gamma,
     "InverseGamma": _inverse_gamma, "LogNormal": _log_normal, "Beta": _beta, "Uniform": _uniform, "Flat": _flat,
-    "Poisson": _poisson, "Bernoulli": _bernoulli, "Binomial": _binomial,
+    "Poisson": _poisson, "Bernoulli": _bernoulli, "Binomial": _binomial, "NegativeBinomial": _negative_binomial,
 }  # fmt: skip

@@ -13,12 +13,14 @@ from credo.inference.gaussian_block import GaussianBelief, GaussianBlock
 from credo.inference.gaussian_block.dense import DensePrecision
 from credo.inference.result import Result
 from credo.inference.target import Target
+from credo.inference.transforms import unconstrained
 from credo.program.density import log_density
 from credo.program.evaluate import Program
 from credo.program.explain import Step
 from credo.program.fitting import Found, numerical
 from credo.program.forward import draw, law_at
 from credo.program.nodes import Node
+from credo.program.passes.centring import typical
 from credo.program.passes.factors import rows_of
 from credo.program.plan import Plan
 
@@ -52,7 +54,7 @@ class Collapsed:
         self._base = np.empty(self.block.n_coefficients if self.block else 0)
         self._slots: list[tuple[int, slice]] = []
         for k, (node, slot) in enumerate(zip(coefficients, slots, strict=True)):
-            self._base[slot] = np.ravel(ones[len(terms) + k]) if node.size > 1 else float(ones[len(terms) + k])
+            self._base[slot] = np.ravel(ones[len(terms) + k])
             if self._program.varies(node):
                 self._slots.append((len(terms) + k, slot))
         self.is_proper = not any(isinstance(factor.law, Flat) for factor in plan.factors)
@@ -78,6 +80,15 @@ class Collapsed:
             dims={str(n.name): tuple(d or f"{n.name}_dim_{i}" for i, d in enumerate(n.dims)) for n in self.rest},
         )
 
+    def start(self) -> np.ndarray:
+        """θ (dim,) where to begin: at the medians of its priors, or at 0 of its free coordinates (1 for a scale), which
+        is likelier: medians of vague priors lie anywhere, and at 0 an expression may be singular."""
+        medians = np.concatenate([np.empty(0), *(np.ravel(typical(node)) for node in self.rest)])
+        if not self.rest:
+            return medians
+        zero = unconstrained(self.target)[1].forward(np.zeros(len(medians)))
+        return max((medians, zero), key=self._log_density)
+
     def inputs(self, x: np.ndarray) -> dict[int, np.ndarray]:
         """θ (..., dim) by node."""
         values, start = {}, 0
@@ -97,6 +108,17 @@ class Collapsed:
     def has_batch(self) -> bool:
         """Whether many θ are evaluated at once: no block, or a small dense one."""
         return self.block is None or (isinstance(self.block._precision, DensePrecision) and not self.block._rowwise)
+
+    @property
+    def seconds(self) -> float:
+        """Roughly how long an evaluation with its gradient takes, by the block's structure alone: what is done must not
+        depend on how busy the machine is."""
+        if self.block is None:
+            return 1e-4
+        rows = sum(factor.n for factor in self.block.factors if factor.rowwise)
+        precision: Any = self.block._precision
+        dense = self.block.size if isinstance(precision, DensePrecision) else precision.layout.rest_size
+        return 5e-4 + 1.5e-7 * self.block.size + 5e-8 * rows + 5e-11 * float(dense) ** 3
 
     def coefficient_rows(self, x: np.ndarray) -> np.ndarray:
         """The block's coefficients (B, D) at rows of θ (B, dim)."""
@@ -125,20 +147,22 @@ class Collapsed:
         return value
 
     def _log_density(self, x: np.ndarray) -> float:
-        outputs = self._program.values(self.inputs(x))
-        prior = float(sum(outputs[: self._n_terms]))
-        if not np.isfinite(prior):
+        with np.errstate(all="ignore"):
+            outputs = self._program.values(self.inputs(x))
+        prior, coefficients = float(sum(outputs[: self._n_terms])), self.coefficients(outputs)
+        if not (np.isfinite(prior) and np.isfinite(coefficients).all()):
             return -np.inf
         block = self.block
         if block is None:
             return prior
         try:
-            return prior + block.log_marginal(self.coefficients(outputs), gradient=False)[0]
+            return prior + block.log_marginal(coefficients, gradient=False)[0]
         except (NotIdentifiedError, NumericalError):
             return -np.inf
 
     def _value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
-        outputs, pull = self._program.value_and_pull(self.inputs(x))
+        with np.errstate(all="ignore"):  # what is not finite counts as density 0
+            outputs, pull = self._program.value_and_pull(self.inputs(x))
         prior = float(sum(outputs[: self._n_terms]))
         coefficients = self.coefficients(outputs)
         if not (np.isfinite(prior) and np.isfinite(coefficients).all()):
@@ -155,7 +179,7 @@ class Collapsed:
         seeds: list[Any] = [1.0] * self._n_terms + [None] * (len(outputs) - self._n_terms)
         for k, slot in self._slots:
             out = outputs[k]
-            seeds[k] = gradient[slot].reshape(out.shape) if out.size > 1 else gradient[slot].sum()
+            seeds[k] = gradient[slot].reshape(out.shape) if out.size > 1 else np.full(out.shape, gradient[slot].sum())
         back = pull(seeds)
         return prior + value, np.concatenate([np.ravel(back[node.number]) for node in self.rest])
 
@@ -168,16 +192,13 @@ class Collapsed:
         return self._identified(lambda: block.condition(coefficients))
 
     def require_identified(self) -> None:
-        """`NotIdentifiedError`, with the nodes' names, if the block is singular where all of θ is 1.
+        """`NotIdentifiedError`, with the nodes' names, if the block is singular where θ begins.
 
         Later, far out, where scales lie so many orders apart that a precision has lost all digits, the density counts
         as zero.
         """
         if self.block is not None:
-            low, high = self.target.bounds if self.rest else (np.empty(0), np.empty(0))
-            both = np.isfinite(low) & np.isfinite(high)
-            x = np.where(both, 0.5 * (low + high), np.where(np.isfinite(low), low + 1.0, np.minimum(1.0, high - 1.0)))
-            self.belief(x)
+            self.belief(self.start())
 
     def split(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Entries (..., p) by node."""

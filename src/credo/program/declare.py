@@ -121,6 +121,9 @@ def law_axes(owner: str, law: Family) -> tuple[tuple[int, ...], Dims]:
         return joined(owner, stripped)
     if type(law).__name__ == "MultivariateNormal":
         return joined(owner, [nodes[0], Node("constant", shape=nodes[1].shape[:1], dims=nodes[1].dims[:1])])
+    if type(law).__name__ in ("Multinomial", "DirichletMultinomial"):
+        shape, dims = joined(owner, [nodes[0], _without_last(nodes[1])])
+        return (*shape, nodes[1].shape[-1]), (*dims, nodes[1].dims[-1])
     return nodes[0].shape, nodes[0].dims
 
 

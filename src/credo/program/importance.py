@@ -6,7 +6,6 @@ chain; k̂ certifies them, and where it does not, NUTS takes over.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from credo.program.quadrature import block_draws, density_rows, named
 __all__ = ["fit_importance"]
 
 # Evaluations: what a fast density gets, the seconds a slow one may take, and the fewest worth trying.
-EVALUATIONS, SECONDS, FEWEST = 20_000, 6.0, 800
+EVALUATIONS, SECONDS, FEWEST = 10_000, 5.0, 800
 # k̂ and effective draws that certify the answer (Vehtari et al. 2024 say 0.7; the moments of θ want a little less).
 LARGEST_K, LEAST_EFFECTIVE = 0.6, 400.0
 
@@ -35,14 +34,11 @@ def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     rows = density_rows(collapsed, free, bijection)
     density = Density(None, rows, lambda z: free.evaluate(z, gradient=True))  # type: ignore[arg-type,return-value]
     try:
-        mode, _, _ = find_mode(density, np.zeros(free.dim), np.ones(free.dim))
+        mode, _, _ = find_mode(density, bijection.inverse(collapsed.start()), np.ones(free.dim))
         covariance = _curvature(density, mode)
     except (NumericalError, np.linalg.LinAlgError):
         return None
-    began = time.perf_counter()
-    rows(np.tile(mode, (4, 1)))
-    each = (time.perf_counter() - began) / 4
-    n = EVALUATIONS if collapsed.has_batch else int(np.clip(SECONDS / each, FEWEST, EVALUATIONS))
+    n = EVALUATIONS if collapsed.has_batch else int(np.clip(SECONDS / collapsed.seconds, FEWEST, EVALUATIONS))
     found = adaptive_importance(rows, mode, covariance, n, rng)
     if found.pareto_k > LARGEST_K or found.effective < LEAST_EFFECTIVE:
         return None

@@ -6,7 +6,6 @@ draw takes the nearest of them, in sds, which moves z | θ by far less than its 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,9 +36,9 @@ def fit_quadrature(
     if options:
         raise ParameterError("Model.fit", sorted(options)[0], "left out: this model needs no sampler", dict(options))
     free, bijection = unconstrained(collapsed.target)
-    start = np.zeros(free.dim)
+    start = bijection.inverse(collapsed.start())
     rows = density_rows(collapsed, free, bijection) if collapsed.has_batch else None
-    each = min(_seconds(free, start) for _ in range(2)) if rows is None else 0.0  # the first call may compile
+    each = collapsed.seconds if rows is None else 0.0
     most = MOST if rows is not None else int(np.clip(LATTICE / each, LEAST, MOST))
     rough, exact = most < MANY, each * draws < BUDGET
     found = integrate(
@@ -62,12 +61,6 @@ def fit_quadrature(
     return Found(ordered(collapsed.plan, in_chains(values)), result,
                  log_evidence=found.log_evidence if collapsed.is_proper else float("nan"),
                  moments=_moments(collapsed, found, bijection))  # fmt: skip
-
-
-def _seconds(target: Target, x: np.ndarray) -> float:
-    began = time.perf_counter()
-    target.evaluate(x, gradient=True)
-    return time.perf_counter() - began
 
 
 def named(collapsed: Collapsed, theta: np.ndarray) -> dict[str, np.ndarray]:
@@ -93,10 +86,8 @@ def block_draws(collapsed: Collapsed, theta: np.ndarray, rng: np.random.Generato
     if collapsed.has_batch:
         assert collapsed.block is not None
         return collapsed.block.sample_each(collapsed.coefficient_rows(theta), rng)
-    began = time.perf_counter()
-    collapsed.belief(theta[0]).sample(1, rng)
-    each = time.perf_counter() - began
-    return _at_representatives(collapsed, theta, int(np.clip(BUDGET / each, FEWEST, len(theta))), rng)
+    most = int(np.clip(BUDGET / collapsed.seconds, FEWEST, len(theta)))
+    return _at_representatives(collapsed, theta, most, rng)
 
 
 def _at_representatives(collapsed: Collapsed, theta: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:

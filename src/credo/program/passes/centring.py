@@ -24,7 +24,7 @@ from credo.program.model import Factor
 from credo.program.nodes import Node, apply, as_node
 from credo.program.passes.affine import dependencies
 
-__all__ = ["Centring", "centred", "substituted"]
+__all__ = ["Centring", "centred", "substituted", "typical"]
 
 # The step of the second differences, in sds of the node.
 STEP = 1e-2
@@ -108,7 +108,7 @@ def _information(hierarchical: Sequence[Node], factors: Sequence[Factor], latent
         return {}
     own = {node.number for node in hierarchical}
     terms = [f.node if f.law is None else log_density(f.law, f.node) for f in factors if f.node.number not in own]
-    values = {node.number: _typical(node) for node in latents}
+    values = {node.number: typical(node) for node in latents}
     shares = {}
     for node in hierarchical:
         law: Any = node.law
@@ -127,7 +127,7 @@ def _information(hierarchical: Sequence[Node], factors: Sequence[Factor], latent
     return shares
 
 
-def _typical(node: Node) -> np.ndarray:
+def typical(node: Node) -> np.ndarray:
     """The median of its prior where that is known, else a point inside its support."""
     law: Any = node.law
     if not any(isinstance(v, Node) for v in law.parameters.values()) and hasattr(law, "quantile"):

@@ -1,0 +1,180 @@
+"""The functions that a formula may call: all there are. Nothing in a formula is ever evaluated as code."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logit
+
+from credo.program.formula.syntax import Call, Name, Node, Number, Sign, Text
+
+__all__ = ["ELEMENTWISE", "FUNCTIONS", "Function", "Parameter", "Misuse", "check_call", "options_of"]
+
+#: numbers → numbers, cell by cell
+ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "exp": np.exp,
+    "expm1": np.expm1,
+    "sqrt": np.sqrt,
+    "abs": np.abs,
+    "sign": np.sign,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "round": np.round,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "logit": logit,
+    "expit": expit,
+}
+_ABSENT = object()
+
+
+class Misuse(Exception):
+    """A call that breaks its function's signature; the parser, which knows the text, makes a `FormulaError` of it."""
+
+    def __init__(self, message: str, node: Node, remedy: str | None = None) -> None:
+        self.message, self.node, self.remedy = message, node, remedy
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An argument after the first: a constant. kind : "integer", "number", "numbers", "flag", "contrast" or "text"."""
+
+    name: str
+    kind: str
+    default: Any = _ABSENT
+    least: float | None = None
+
+
+@dataclass(frozen=True)
+class Function:
+    """kind : "elementwise", "moments" (one column to one), "basis" (to several), "identity", "category", "offset"."""
+
+    kind: str
+    parameters: tuple[Parameter, ...] = ()
+
+
+_CATEGORY = Function("category", (Parameter("contrast", "contrast", "treatment"), Parameter("ref", "text", None)))
+_SPLINE = (Parameter("df", "integer", None, 1), Parameter("knots", "numbers", None))
+FUNCTIONS: dict[str, Function] = {
+    **{name: Function("elementwise") for name in ELEMENTWISE},
+    "center": Function("moments"),
+    "scale": Function("moments"),
+    "poly": Function("basis", (Parameter("degree", "integer", least=1), Parameter("raw", "flag", False))),
+    "bs": Function("basis", (*_SPLINE, Parameter("degree", "integer", 3, 1))),
+    "ns": Function("basis", _SPLINE),
+    "fourier": Function("basis", (Parameter("period", "number", least=0), Parameter("order", "integer", 3, 1))),
+    "I": Function("identity"),
+    "C": _CATEGORY,
+    "factor": _CATEGORY,
+    "offset": Function("offset"),
+}
+_CONTRASTS = ("treatment", "sum")
+_WORDS = {"TRUE": True, "True": True, "FALSE": False, "False": False}
+
+
+def check_call(call: Call) -> None:
+    """Raise `Misuse` for an unknown function, arguments it does not take, or that are out of range."""
+    if call.function == "c":  # a list of constants, looked at where it is used
+        return
+    function = FUNCTIONS.get(call.function)
+    if function is None:
+        raise Misuse(f"there is no function {call.function!r}", _head(call), _nearest(call.function))
+    if not call.arguments:
+        raise Misuse(f"{call.function} needs a column", call)
+    options_of(call)
+
+
+def _head(call: Call) -> Node:
+    return Node(call.start, call.start + len(call.function))
+
+
+def _nearest(name: str) -> str:
+    plain = name.rpartition(".")[2]
+    close = [plain] if plain in FUNCTIONS else difflib.get_close_matches(name[:40], FUNCTIONS, 1)
+    return f"Did you mean {close[0]}?" if close else f"Known are {', '.join(sorted(FUNCTIONS))}."
+
+
+def options_of(call: Call) -> dict[str, Any]:
+    """The constants a call states after its first argument, by name, with defaults for the others."""
+    parameters = FUNCTIONS[call.function].parameters
+    known = {parameter.name: parameter for parameter in parameters}
+    extra = call.arguments[1:]
+    if len(extra) > len(parameters):
+        shown = f"takes {1 + len(parameters)} arguments at most" if parameters else "takes one argument"
+        raise Misuse(f"{call.function} {shown}", extra[len(parameters)])
+    given: dict[str, Node] = {parameter.name: node for parameter, node in zip(parameters, extra)}
+    for name, node in call.keywords:
+        if name not in known:
+            which = f"; it has {', '.join(known)}" if known else ""
+            raise Misuse(f"{call.function} has no argument {name!r}{which}", node)
+        if name in given:
+            raise Misuse(f"{call.function} is given {name!r} twice", node)
+        given[name] = node
+    if call.function in ("bs", "ns") and ("df" in given) == ("knots" in given):
+        raise Misuse(f"{call.function} needs df or knots, one of them", call, f"Write {call.function}(x, 5), say.")
+    found = {name: _constant(call.function, known[name], node) for name, node in given.items()}
+    for parameter in parameters:
+        if parameter.name not in found and parameter.default is _ABSENT:
+            raise Misuse(f"{call.function} needs {parameter.name!r}", call)
+    options = {parameter.name: found.get(parameter.name, parameter.default) for parameter in parameters}
+    if call.function == "bs" and options["df"] is not None and options["df"] < options["degree"]:
+        raise Misuse(f"bs of degree {options['degree']} has df ≥ {options['degree']}", call)
+    return options
+
+
+def _constant(function: str, parameter: Parameter, node: Node) -> Any:
+    """The value of a constant argument, checked against its kind and range."""
+    value, kind = _value(node), parameter.kind
+    if kind == "text" and isinstance(value, (str, bool, float)):
+        return _level(value)
+    if kind == "contrast" and (value in _CONTRASTS or (isinstance(node, Name) and node.name in _CONTRASTS)):
+        return node.name if isinstance(node, Name) else value
+    if kind == "flag" and isinstance(value, bool):
+        return value
+    if kind in ("integer", "number") and isinstance(value, float):
+        whole = kind == "number" or value == int(value)
+        if whole and (parameter.least is None or value >= parameter.least) and (kind == "integer" or value > 0):
+            return int(value) if kind == "integer" else value
+    if kind == "numbers" and isinstance(value, (float, list)):
+        numbers = value if isinstance(value, list) else [value]
+        if numbers and all(a < b for a, b in pairwise(numbers)):
+            return numbers
+    wanted = {
+        "integer": f"a whole number ≥ {parameter.least:g}" if parameter.least is not None else "a whole number",
+        "number": "a number > 0",
+        "numbers": "a number, or increasing ones as c(1, 2, 3)",
+        "flag": "True or False",
+        "contrast": "treatment or sum",
+        "text": "a level in quotes",
+    }
+    raise Misuse(f"{function}'s {parameter.name} must be {wanted[kind]}", node)
+
+
+def _level(value: str | bool | float) -> str:
+    return str(int(value)) if isinstance(value, float) and value == int(value) else str(value)
+
+
+def _value(node: Node) -> Any:
+    """A constant's value, or None: float, bool, str, or a list of floats."""
+    if isinstance(node, (Number, Text)):
+        return node.value
+    if isinstance(node, Name):
+        return _WORDS.get(node.name)
+    if isinstance(node, Sign) and isinstance(node.operand, Number):
+        return -node.operand.value if node.operator == "-" else node.operand.value
+    if isinstance(node, Call) and node.function == "c" and not node.keywords:
+        values = [_value(argument) for argument in node.arguments]
+        return values if all(type(value) is float for value in values) else None
+    return None

@@ -1,0 +1,180 @@
+"""A design and its priors → a `Model` of nodes.
+
+    η = offset + α + (X − x̄) β + Σ_groups Σ_k x_k ∘ u_k[level],     u_k ~ Normal(0, τ_k) independently for each level,
+
+and within a correlated group term u_j = τ_j Σ_{k≤j} L_jk z_k, z ~ Normal(0, 1), with L the Cholesky factor of the
+effects' correlations, made of partial correlations r_jk that are independent under LKJ(η).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from credo.distributions import Beta, Normal
+from credo.program.formula.design import Design
+from credo.program.formula.encoder import EncodedRows
+from credo.program.formula.families import ResponseFamily
+from credo.program.formula.groups import GroupDesign
+from credo.program.formula.priors import Priors, correlation_name, sd_name
+from credo.program.model import Model
+
+__all__ = ["model_of", "data_of", "centers_of", "partial_name", "cholesky_of", "slopes_of", "slope_name"]
+
+
+def centers_of(design: Design, priors: Priors) -> np.ndarray:
+    """What is taken off the columns (p,): their means where the intercept's prior is about those, else 0."""
+    centers = np.zeros(len(design.names))
+    if "Intercept" in priors.notes:
+        centers[1:] = design.fixed[:, 1:].mean(axis=0)
+    return centers
+
+
+def slopes_of(names: tuple[str, ...], priors: Priors) -> tuple[list[int], list[int]]:
+    """Places of the columns but the intercept: (those with Normal priors, which are one vector; the others)."""
+    places = [i for i, name in enumerate(names) if name != "Intercept"]
+    normal = [i for i in places if type(priors[names[i]]) is Normal]
+    return normal, [i for i in places if i not in normal]
+
+
+def slope_name(name: str) -> str:
+    """The node of a coefficient whose prior is not Normal."""
+    return f"coefficient of {name}"
+
+
+def data_of(
+    names: tuple[str, ...], rows: EncodedRows, priors: Priors, centers: np.ndarray, trials: Any = None
+) -> dict[str, np.ndarray]:
+    """The values of the model's data nodes for these rows, by name."""
+    normal, others = slopes_of(names, priors)
+    data = {}
+    if normal:
+        data["X"] = np.ascontiguousarray(rows.fixed[:, normal] - centers[normal])
+    for i in others:
+        data[f"column {names[i]}"] = rows.fixed[:, i] - centers[i]
+    for group in rows.groups:
+        data[f"level of {group.name}"] = group.codes
+        for k, effect in enumerate(group.effects):
+            if effect != "Intercept":
+                data[f"{effect} by {group.name}"] = np.ascontiguousarray(group.matrix[:, k])
+    data["offset"] = rows.offset
+    if trials is not None:
+        data["trials"] = trials
+    return data
+
+
+def model_of(
+    design: Design, family: ResponseFamily, priors: Priors, centers: np.ndarray, trials: np.ndarray | None
+) -> Model:
+    """The model, its response observed."""
+    model = Model()
+    obs, coefficient = _dims(design)
+    data = data_of(design.names, design.encoded, priors, centers, trials)
+    eta = _fixed(model, design.names, priors, data, (obs, coefficient))
+    # An intercept alone has an offset too, so that new rows can be of another number.
+    if design.formula.offsets or set(data) <= {"offset", "trials"}:
+        offset = model.data("offset", data["offset"], dims=obs)
+        eta = offset if eta is None else eta + offset
+    for group in design.groups:
+        for effect in _effects(model, group, priors, data, obs):
+            eta = effect if eta is None else eta + effect
+    own = {name: model.latent(name, priors[name]) for name in family.parameters}
+    n = None if trials is None else model.data("trials", data["trials"], dims=obs)
+    model.observed("response", family.law(eta, own, n), design.response, dims=obs)
+    return model
+
+
+def _dims(design: Design) -> tuple[str, str]:
+    """Names of the axes of rows and of coefficients that no group has."""
+    taken = {group.name for group in design.groups}
+    found = []
+    for name in ("obs", "coefficient"):
+        while name in taken:
+            name += "_"
+        found.append(name)
+    return found[0], found[1]
+
+
+def _fixed(
+    model: Model, names: tuple[str, ...], priors: Priors, data: dict[str, np.ndarray], dims: tuple[str, str]
+) -> Any:
+    """α + (X − x̄) β, or None where there is nothing of it."""
+    normal, others = slopes_of(names, priors)
+    parts = []
+    if "Intercept" in names:
+        parts.append(model.latent("Intercept", priors["Intercept"]))
+    if normal:
+        X = model.data("X", data["X"], dims=dims)
+        means, sds = (np.array([float(getattr(priors[names[i]], of)) for i in normal]) for of in ("mean", "sd"))
+        parts.append(X @ model.latent("coefficients", Normal(means, sds), dims=dims[1]))
+    for i in others:
+        column = model.data(f"column {names[i]}", data[f"column {names[i]}"], dims=dims[0])
+        parts.append(column * model.latent(slope_name(names[i]), priors[names[i]]))
+    return _total(parts)
+
+
+def _total(parts: list[Any]) -> Any:
+    total = None
+    for part in parts:
+        total = part if total is None else total + part
+    return total
+
+
+def _effects(model: Model, group: GroupDesign, priors: Priors, data: dict[str, np.ndarray], obs: str) -> list[Any]:
+    """x_k ∘ u_k[level] of each effect."""
+    name = f"level of {group.name}"
+    if name not in model.nodes:
+        # Levels are numbered, so that new ones are the numbers after these.
+        model.dim(group.name, np.arange(len(group.levels)))
+        model.data(name, data[name], dims=obs, levels=group.name)
+    level = model.nodes[name]
+    sds = [model.latent(sd_name(effect, group), priors[sd_name(effect, group)]) for effect in group.effects]
+    # Each row picks its level before anything is multiplied: a prediction of few rows is then a matter of few numbers.
+    if group.correlated and len(group.effects) > 1:
+        z = [model.latent(f"z({e} | {group.name})", Normal(0, 1), dims=group.name)[level] for e in group.effects]
+        L = cholesky_of(_partial_correlations(model, group, priors[correlation_name(group)]))
+        rows = [_total([(sd * L[j][k]) * z[k] for k in range(j + 1)]) for j, sd in enumerate(sds)]
+    else:
+        rows = [
+            model.latent(f"{effect} | {group.name}", Normal(0, sd), dims=group.name)[level]
+            for effect, sd in zip(group.effects, sds)
+        ]
+    found = []
+    for effect, u in zip(group.effects, rows):
+        if effect != "Intercept":
+            column = f"{effect} by {group.name}"
+            u = u * model.data(column, data[column], dims=obs)
+        found.append(u)
+    return found
+
+
+def partial_name(group: str, j: int, k: int) -> str:
+    """The node of (1 + r_jk)/2, k < j counted from 0."""
+    return f"partial {j + 1},{k + 1} of cor({group})"
+
+
+def _partial_correlations(model: Model, group: GroupDesign, eta: float) -> list[list[Any]]:
+    """r_jk, k < j: 2 Beta(b, b) − 1 with b = η + (q − 2 − k)/2, the C-vine of LKJ(η) for q effects."""
+    q = len(group.effects)
+    rows: list[list[Any]] = []
+    for j in range(q):
+        row = []
+        for k in range(j):
+            b = eta + (q - 2 - k) / 2.0
+            row.append(2.0 * model.latent(partial_name(group.name, j, k), Beta(b, b)) - 1.0)
+        rows.append(row)
+    return rows
+
+
+def cholesky_of(partial: list[list[Any]]) -> list[list[Any]]:
+    """The Cholesky factor L of the correlations, of nodes or arrays: L_jk = r_jk Π_{l<k} √(1 − r_jl²)."""
+    rows: list[list[Any]] = []
+    for r in partial:
+        left: Any = 1.0
+        row = []
+        for value in r:
+            row.append(value * left)
+            left = left * (1.0 - value * value) ** 0.5
+        rows.append([*row, left])
+    return rows
