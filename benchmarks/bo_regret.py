@@ -1,249 +1,44 @@
 """Regret of Bayesian optimisation, Credo and its peers, from the same initial designs and the same noise.
 
-    python -m benchmarks.bo_regret run credo random --seeds 10 --out traces.csv
-    /tmp/peers/bin/python -m benchmarks.bo_regret run optuna-tpe optuna-gp botorch --seeds 10 --out traces.csv
+    python -m benchmarks.bo_regret run credo --out traces.csv
+    PEERS/bin/python -m benchmarks.bo_regret run random optuna-tpe smac --out traces.csv
     python -m benchmarks.bo_regret summary traces.csv
 
-Each problem gets 10 d evaluations, of which the first 2 d (at least 5) are a Sobol design that all contestants share.
-A trace has a row for each evaluation: the true regret of what the contestant would recommend after it (the best value
-seen; where evaluations are noisy, the lowest posterior mean, or for contestants without one the lowest value), and the
-processor seconds of the ask before it. Rows are appended, and what a file holds already is not run again.
-
-The problems are those of Surjanovic & Bingham's Virtual Library of Simulation Experiments, on the unit cube.
+Each problem of `bo_problems` gets 10 d evaluations, of which the first 2 d (at least 5) are a Sobol design that all
+contestants share. A trace has a row for each evaluation: the true value of what the contestant would recommend after it
+(the best value seen; where evaluations are noisy, the best posterior mean, or for contestants without one the lowest
+value), and the processor seconds of the ask before it. Rows are appended, seed by seed; what a file holds already is
+not run again. `benchmarks/bo_regret.csv.gz` has the traces of the last full run, with the versions in its first lines.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import gzip
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.stats import qmc
 
-COLUMNS = ("contestant", "problem", "seed", "evaluation", "regret", "seconds")
-FLOOR = 1e-12  # of regrets, for their logs
+from benchmarks.bo_contestants import CONTESTANTS, History, design, first
+from benchmarks.bo_problems import PROBLEMS
 
-
-class Problem(NamedTuple):
-    """f on [0, 1]ᵈ, its least value, and the sd of the noise on evaluations."""
-
-    f: Callable[[np.ndarray], float]
-    d: int
-    least: float
-    noise: float = 0.0
-
-
-def branin(x: np.ndarray) -> float:
-    a, b = 15.0 * x[0] - 5.0, 15.0 * x[1]
-    bent = b - 5.1 / (4.0 * np.pi**2) * a * a + 5.0 / np.pi * a - 6.0
-    return float(bent**2 + 10.0 * (1.0 - 1.0 / (8.0 * np.pi)) * np.cos(a) + 10.0)
-
-
-HEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
-SHAPES = np.array([[10, 3, 17, 3.5, 1.7, 8], [0.05, 10, 17, 0.1, 8, 14], [3, 3.5, 1.7, 10, 17, 8],
-                   [17, 8, 0.05, 10, 0.1, 14]])  # fmt: skip
-CENTRES = 1e-4 * np.array([[1312, 1696, 5569, 124, 8283, 5886], [2329, 4135, 8307, 3736, 1004, 9991],
-                           [2348, 1451, 3522, 2883, 3047, 6650], [4047, 8828, 8732, 5743, 1091, 381]])  # fmt: skip
-
-
-def hartmann6(x: np.ndarray) -> float:
-    return float(-HEIGHTS @ np.exp(-np.sum(SHAPES * np.square(x - CENTRES), axis=1)))
-
-
-def ackley(x: np.ndarray) -> float:
-    z = 65.536 * x - 32.768
-    waves = np.exp(np.mean(np.cos(2.0 * np.pi * z)))
-    return float(-20.0 * np.exp(-0.2 * np.sqrt(np.mean(z * z))) - waves + 20.0 + np.e)
-
-
-def rosenbrock(x: np.ndarray) -> float:
-    z = 15.0 * x - 5.0
-    return float(np.sum(100.0 * np.square(z[1:] - z[:-1] ** 2) + np.square(1.0 - z[:-1])))
-
-
-def levy(x: np.ndarray) -> float:
-    w = 1.0 + (20.0 * x - 11.0) / 4.0
-    inner = np.square(w[:-1] - 1.0) * (1.0 + 10.0 * np.square(np.sin(np.pi * w[:-1] + 1.0)))
-    last = (w[-1] - 1.0) ** 2 * (1.0 + np.sin(2.0 * np.pi * w[-1]) ** 2)
-    return float(np.sin(np.pi * w[0]) ** 2 + np.sum(inner) + last)
-
-
-PROBLEMS = {
-    "branin": Problem(branin, 2, 0.39788735772973816),
-    "hartmann6": Problem(hartmann6, 6, -3.322368011415515),
-    "ackley5": Problem(ackley, 5, 0.0),
-    "rosenbrock4": Problem(rosenbrock, 4, 0.0),
-    "noisy_levy4": Problem(levy, 4, 0.0, noise=1.0),
-}
-
-
-class History:
-    """What was evaluated: X (n, d), y (n,), and the true values."""
-
-    def __init__(self, problem: Problem, seed: int) -> None:
-        self.problem, self.noise = problem, np.random.default_rng(1000 + seed)
-        self.X, self.y, self.truth = np.empty((0, problem.d)), np.empty(0), np.empty(0)
-
-    def evaluate(self, x: np.ndarray) -> float:
-        truth = self.problem.f(x)
-        value = truth + self.problem.noise * self.noise.standard_normal()
-        self.X, self.y = np.vstack([self.X, x]), np.append(self.y, value)
-        self.truth = np.append(self.truth, truth)
-        return value
-
-
-class Random:
-    """Uniform points."""
-
-    def __init__(self, history: History, seed: int) -> None:
-        self.history, self.rng = history, np.random.default_rng(seed)
-
-    def ask(self) -> np.ndarray:
-        return self.rng.random(self.history.problem.d)
-
-    def recommended(self) -> int:
-        return int(np.argmin(self.history.y))
-
-
-class Sobol(Random):
-    """The design of the first evaluations, gone on with."""
-
-    def __init__(self, history: History, seed: int) -> None:
-        super().__init__(history, seed)
-        self.points = design(history.problem.d, seed)
-
-    def ask(self) -> np.ndarray:
-        return self.points[len(self.history.y)]
-
-
-class Credo(Random):
-    """`propose`, told whether evaluations are noisy (as Optuna's GP is); where they are, `recommend`."""
-
-    def __init__(self, history: History, seed: int) -> None:
-        super().__init__(history, seed)
-        self.state = None
-        self.noisy = history.problem.noise > 0.0
-
-    def ask(self) -> np.ndarray:
-        from credo.design.acquisition import propose
-
-        found = propose(self.history.X, self.history.y, noisy=self.noisy, rng=self.rng, state=self.state)
-        self.state = found.state
-        return found.points[0]
-
-    def recommended(self) -> int:
-        if not self.noisy:
-            return super().recommended()
-        from credo.design.acquisition import recommend
-
-        return recommend(self.history.X, self.history.y, noisy=True, rng=self.rng, state=self.state).index
-
-
-class Optuna(Random):
-    """A sampler of Optuna, told of the design."""
-
-    def __init__(self, history: History, seed: int, sampler: str) -> None:
-        super().__init__(history, seed)
-        import optuna
-
-        optuna.logging.set_verbosity(optuna.logging.WARNING)
-        start = first(history.problem.d)
-        if sampler == "tpe":
-            chosen: Any = optuna.samplers.TPESampler(seed=seed, n_startup_trials=start, multivariate=True)
-        else:
-            exact = history.problem.noise == 0.0
-            chosen = optuna.samplers.GPSampler(seed=seed, n_startup_trials=start, deterministic_objective=exact)
-        self.optuna, self.study = optuna, optuna.create_study(sampler=chosen)
-        names = [f"x{j}" for j in range(history.problem.d)]
-        self.space = {name: optuna.distributions.FloatDistribution(0.0, 1.0) for name in names}
-        self.trial: Any = None
-        self.told = 0
-
-    def ask(self) -> np.ndarray:
-        for x, y in zip(self.history.X[self.told :], self.history.y[self.told :]):
-            if self.trial is not None:
-                self.study.tell(self.trial, y)
-                self.trial = None
-                continue
-            params = dict(zip(self.space, x.tolist()))
-            told = self.optuna.trial.create_trial(params=params, distributions=self.space, value=float(y))
-            self.study.add_trial(told)
-        self.told = len(self.history.y)
-        self.trial = self.study.ask(self.space)
-        return np.array([self.trial.params[name] for name in self.space])
-
-
-class BoTorch(Random):
-    """`SingleTaskGP` with its default priors and log (noisy) expected improvement, as its tutorial has them."""
-
-    def model(self) -> Any:
-        import torch
-        from botorch.fit import fit_gpytorch_mll
-        from botorch.models import SingleTaskGP
-        from botorch.models.transforms import Standardize
-        from gpytorch.mlls import ExactMarginalLogLikelihood
-
-        torch.set_num_threads(1)
-        X = torch.tensor(self.history.X, dtype=torch.double)
-        y = torch.tensor(-self.history.y[:, None], dtype=torch.double)
-        model = SingleTaskGP(X, y, outcome_transform=Standardize(m=1))
-        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        return model, X, y
-
-    def ask(self) -> np.ndarray:
-        import torch
-        from botorch.acquisition import LogExpectedImprovement, qLogNoisyExpectedImprovement
-        from botorch.optim import optimize_acqf
-
-        torch.manual_seed(int(self.rng.integers(2**31)))
-        self.fitted = self.model()
-        model, X, y = self.fitted
-        if self.history.problem.noise:
-            acquisition: Any = qLogNoisyExpectedImprovement(model, X)
-        else:
-            acquisition = LogExpectedImprovement(model, best_f=y.max())
-        d = self.history.problem.d
-        bounds = torch.stack([torch.zeros(d, dtype=torch.double), torch.ones(d, dtype=torch.double)])
-        found, _ = optimize_acqf(acquisition, bounds, q=1, num_restarts=10, raw_samples=512)
-        return found[0].numpy()
-
-    def recommended(self) -> int:
-        if not self.history.problem.noise:
-            return super().recommended()
-        model, X, _ = self.fitted if len(self.history.y) < 10 * self.history.problem.d else self.model()
-        return int(model.posterior(X).mean.argmax())
-
-
-CONTESTANTS: dict[str, Callable[[History, int], Any]] = {
-    "random": Random,
-    "sobol": Sobol,
-    "credo": Credo,
-    "optuna-tpe": lambda history, seed: Optuna(history, seed, "tpe"),
-    "optuna-gp": lambda history, seed: Optuna(history, seed, "gp"),
-    "botorch": BoTorch,
-}
-
-
-def first(d: int) -> int:
-    return max(5, 2 * d)
-
-
-def design(d: int, seed: int) -> np.ndarray:
-    """128 scrambled Sobol points; the first `first(d)` start every contestant."""
-    return qmc.Sobol(d, seed=seed).random(128)
+COLUMNS = ("contestant", "problem", "seed", "evaluation", "value", "seconds")
+RECORDED = Path(__file__).with_name("bo_regret.csv.gz")
+LIBRARIES = ("credo", "optuna", "botorch", "gpytorch", "torch", "smac", "bayesian-optimization")
+SHARED = ("scikit-learn", "numpy", "scipy")
 
 
 def trace(contestant: str, problem: str, seed: int) -> list[tuple[Any, ...]]:
-    """Rows of `COLUMNS`, from the last evaluation of the design on."""
+    """Rows of `COLUMNS`, from the first evaluation after the design on."""
     asked = PROBLEMS[problem]
     history = History(asked, seed)
-    for x in design(asked.d, seed)[: first(asked.d)]:
+    for x in design(asked, seed)[: first(asked.d)]:
         history.evaluate(x)
     optimiser = CONTESTANTS[contestant](history, seed)
     rows = []
@@ -252,17 +47,17 @@ def trace(contestant: str, problem: str, seed: int) -> list[tuple[Any, ...]]:
         x = optimiser.ask()
         seconds = time.process_time() - start
         history.evaluate(x)
-        regret = history.truth[optimiser.recommended()] - asked.least
-        rows.append((contestant, problem, seed, len(history.y), f"{max(regret, FLOOR):.6g}", f"{seconds:.4f}"))
+        value = history.truth[optimiser.recommended()]
+        rows.append((contestant, problem, seed, len(history.y), repr(float(value)), f"{seconds:.4f}"))
     return rows
 
 
-def run(contestants: list[str], problems: list[str], seeds: int, out: Path) -> None:
+def run(contestants: list[str], problems: list[str], seeds: list[int], out: Path) -> None:
     done = {(row["contestant"], row["problem"], int(row["seed"])) for row in read(out)} if out.exists() else set()
     if not out.exists():
         out.write_text(",".join(COLUMNS) + "\n")
-    for problem in problems:
-        for seed in range(seeds):
+    for seed in seeds:
+        for problem in problems:
             for contestant in contestants:
                 if (contestant, problem, seed) in done:
                     continue
@@ -274,35 +69,107 @@ def run(contestants: list[str], problems: list[str], seeds: int, out: Path) -> N
 
 
 def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
+    """Rows of a file of traces, gzipped or not; lines that begin with # are remarks."""
+    with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def summary(path: Path) -> str:
-    """Median log10 regret at the end and median seconds an ask, by problem; and the average rank of each contestant."""
+def versions() -> str:
+    """What this interpreter has of the libraries."""
+    there = []
+    for name in (*LIBRARIES, *SHARED):
+        try:
+            there.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            continue
+    return ", ".join(there)
+
+
+def merge(paths: list[Path], out: Path, remarks: list[str]) -> None:
+    """Traces in one gzipped file, always the same bytes; a later path's replace those of an earlier one."""
+    runs: dict[tuple[str, str, int], list[dict[str, str]]] = {}
+    for path in paths:
+        own: dict[tuple[str, str, int], list[dict[str, str]]] = defaultdict(list)
+        for row in read(path):
+            own[row["contestant"], row["problem"], int(row["seed"])].append(row)
+        runs |= own
+    lines = [f"# {remark}" for remark in remarks] + [",".join(COLUMNS)]
+    order = list(PROBLEMS)
+    for key in sorted(runs, key=lambda key: (key[0], order.index(key[1]), key[2])):
+        lines += [",".join(row[column] for column in COLUMNS) for row in runs[key]]
+    with out.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+        packed.write(("\n".join(lines) + "\n").encode())
+
+
+# -- what came out ---------------------------------------------------------------------------------------------------
+
+
+def final_regrets(rows: list[dict[str, str]]) -> dict[tuple[str, str], dict[int, float]]:
+    """log₁₀ regret after the last evaluation, by (problem, contestant) and seed.
+
+    Where the least value is not known (`tuning`), it is that of the problem or of the traces, whichever is lower.
+    """
     last: dict[tuple[str, str], dict[int, tuple[int, float]]] = defaultdict(dict)
-    seconds: dict[str, list[float]] = defaultdict(list)
-    for row in read(path):
-        seed, at = int(row["seed"]), int(row["evaluation"])
+    least = {name: problem.least for name, problem in PROBLEMS.items()}
+    for row in rows:
+        seed, at, value = int(row["seed"]), int(row["evaluation"]), float(row["value"])
         own = last[row["problem"], row["contestant"]]
         if seed not in own or own[seed][0] < at:
-            own[seed] = at, float(row["regret"])
+            own[seed] = at, value
+        if PROBLEMS[row["problem"]].knobs:
+            least[row["problem"]] = min(least[row["problem"]], value)
+    return {
+        (problem, name): {
+            seed: float(np.log10(max(value - least[problem], PROBLEMS[problem].floor)))
+            for seed, (_, value) in own.items()
+        }
+        for (problem, name), own in last.items()
+    }
+
+
+def ranks(final: dict[tuple[str, str], dict[int, float]], names: list[str]) -> dict[str, float]:
+    """Average rank over problems and seeds, 1 best; ties share, pairs that not all have run are left out."""
+    from scipy.stats import rankdata
+
+    placed = []
+    for problem in dict.fromkeys(problem for problem, _ in final):
+        if not all((problem, name) in final for name in names):
+            continue
+        common = set.intersection(*(set(final[problem, name]) for name in names))
+        placed += [rankdata([final[problem, name][seed] for name in names]) for seed in sorted(common)]
+    means = np.mean(placed, axis=0) if placed else np.full(len(names), np.nan)
+    return dict(zip(names, means.tolist()))
+
+
+def summary(path: Path, markdown: bool = False) -> str:
+    """Median log₁₀ regret at the end, by problem, average rank, seconds an ask; Credo's gap to the best peer."""
+    rows = read(path)
+    final = final_regrets(rows)
+    names = list(dict.fromkeys(row["contestant"] for row in rows))
+    seconds: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
         seconds[row["contestant"]].append(float(row["seconds"]))
-    problems = [name for name in PROBLEMS if any(problem == name for problem, _ in last)]
-    names = list(seconds)
-    medians = {key: float(np.median([np.log10(regret) for _, regret in own.values()])) for key, own in last.items()}
-    heads = "".join(f"{problem:>14}" for problem in problems)
-    lines = [f"{'':14}{heads}{'rank':>8}{'s an ask':>10}{'seeds':>7}"]
-    for name in names:
-        ranks = [
-            1 + sum(medians.get((problem, other), np.inf) < medians[problem, name] for other in names)
-            for problem in problems
-            if (problem, name) in medians
-        ]
-        cells = [f"{medians.get((problem, name), np.nan):14.2f}" for problem in problems]
-        runs = min(len(last[problem, name]) for problem in problems)
-        lines.append(f"{name:14}" + "".join(cells) + f"{np.mean(ranks):8.2f}{np.median(seconds[name]):10.3f}{runs:7}")
-    return "\n".join(lines)
+    problems = [name for name in PROBLEMS if any(problem == name for problem, _ in final)]
+    medians = {key: float(np.median(list(own.values()))) for key, own in final.items()}
+    average = ranks(final, names)
+    table = [["", *problems, "rank", "s an ask", "seeds"]]
+    for name in sorted(names, key=lambda name: average[name]):
+        cells = [f"{medians[problem, name]:.2f}" if (problem, name) in medians else "" for problem in problems]
+        seeds = min(len(final.get((problem, name), {})) for problem in problems)
+        table.append([name, *cells, f"{average[name]:.2f}", f"{np.median(seconds[name]):.3f}", str(seeds)])
+    peers = [name for name in names if name != "credo"]
+    if "credo" in names and peers:
+        gaps = []
+        for problem in problems:
+            best = min(medians.get((problem, peer), np.inf) for peer in peers)
+            gaps.append(f"{medians.get((problem, 'credo'), np.nan) - best:+.2f}")
+        table.append(["credo − best peer", *gaps, "", "", ""])
+    if markdown:
+        heads = "|" + "---|" * len(table[0])
+        lines = ["| " + " | ".join(row) + " |" for row in table]
+        return "\n".join([lines[0], heads, *lines[1:]])
+    widths = [max(len(row[j]) for row in table) + 2 for j in range(len(table[0]))]
+    return "\n".join("".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in table)
 
 
 def main() -> None:
@@ -311,14 +178,23 @@ def main() -> None:
     runs = commands.add_parser("run")
     runs.add_argument("contestants", nargs="+", choices=list(CONTESTANTS))
     runs.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
-    runs.add_argument("--seeds", type=int, default=10)
+    runs.add_argument("--seeds", nargs="+", type=int, default=list(range(10)))
     runs.add_argument("--out", type=Path, required=True)
-    commands.add_parser("summary").add_argument("path", type=Path)
+    merged = commands.add_parser("merge")
+    merged.add_argument("paths", nargs="+", type=Path)
+    merged.add_argument("--out", type=Path, default=RECORDED)
+    merged.add_argument("--remark", action="append", default=[])
+    commands.add_parser("versions")
+    shown = commands.add_parser("summary")
+    shown.add_argument("path", nargs="?", type=Path, default=RECORDED)
+    shown.add_argument("--markdown", action="store_true")
     chosen = parser.parse_args()
     if chosen.command == "run":
         run(chosen.contestants, chosen.problems, chosen.seeds, chosen.out)
+    elif chosen.command == "merge":
+        merge(chosen.paths, chosen.out, chosen.remark)
     else:
-        print(summary(chosen.path))
+        print(versions() if chosen.command == "versions" else summary(chosen.path, chosen.markdown))
 
 
 if __name__ == "__main__":

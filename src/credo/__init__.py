@@ -70,6 +70,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.design.bandits": ("BernoulliBandit", "GaussianBandit", "LinearBandit"),
     "credo.design.spaces": ("Space", "Real", "Integer", "Choice", "Ordinal", "Boolean", "Constant", "LinearConstraint"),
     "credo.studies": ("Study", "Trial"),
+    "credo.studies.search": ("CredoSearchCV",),
     "credo.decisions": ("decide", "expected_loss", "value_of_information", "coverage_risk", "CostSensitive"),
 }  # fmt: skip
 

@@ -192,8 +192,14 @@ class CredoSearchCV(Delegates):
             seed = int(drawn)
         name = "search"
         if self.storage is not None:
-            about = (type(self.estimator).__qualname__, self.estimator, X, y, splits, self.scoring, self.refit, seed)
-            name = f"search-{joblib.hash((*about, self.error_score, repr(space.space), self.return_train_score))}"
+            settings = (self.scoring, self.refit, self.error_score, self.return_train_score, seed)
+            wish = (space.space.state(strict=False), space.meaning)
+            try:
+                about = joblib.hash((type(self.estimator), self.estimator, X, y, splits, *settings, *wish))
+            except Exception as error:
+                remedy = f"What cannot be pickled ({error}) cannot be told from another when the search is resumed."
+                raise ParameterError(OWNER, "storage", "None here", self.storage, remedy) from error
+            name = f"search-{about}"
         return Study(space.space, "maximize", self.storage, seed, name=name, sampler=self.sampler, noisy=self.noisy)
 
     # -- after -------------------------------------------------------------------------------------------------

@@ -33,6 +33,11 @@ class Wished:
     names: Mapping[str, str]
     meant: Mapping[str, Callable[[Any], Any]]
 
+    @property
+    def meaning(self) -> dict[str, Any]:
+        """What the study does not know of its values: objects they stand for, laws they are probabilities of."""
+        return {name: getattr(how, "about", None) or how.__self__ for name, how in self.meant.items()}  # type: ignore[attr-defined]
+
     def params(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """The estimator's parameters at a point."""
         found = {}
@@ -163,11 +168,20 @@ def _of_distribution(name: str, law: Any) -> tuple[Parameter, Callable[[Any], An
         return Real(low, high), None
     if kind in ("loguniform", "reciprocal") and low > 0 and math.isclose(law.median(), math.sqrt(low * high)):
         return Real(low, high, log=True), None
-    whole = hasattr(law, "pmf")
-    least = np.finfo(np.float64).eps  # the quantiles of 0 and 1 may be infinite
+    return Real(0.0, 1.0), _Quantile(law)
 
-    def quantile(u: float) -> Any:
-        value = float(law.ppf(min(max(u, least), 1.0 - least)))
-        return int(value) if whole else value
 
-    return Real(0.0, 1.0), quantile
+class _Quantile:
+    """The value of a law below which there is probability u."""
+
+    def __init__(self, law: Any) -> None:
+        self.law, self.whole = law, hasattr(law, "pmf")
+
+    @property
+    def about(self) -> tuple[Any, ...]:
+        return self.law.dist.name, self.law.args, self.law.kwds
+
+    def __call__(self, u: float) -> Any:
+        least = np.finfo(np.float64).eps  # the quantiles of 0 and 1 may be infinite
+        value = float(self.law.ppf(min(max(u, least), 1.0 - least)))
+        return int(value) if self.whole else value
