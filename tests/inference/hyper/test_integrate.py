@@ -133,6 +133,22 @@ def test_draws_follow_the_density(d):
     np.testing.assert_allclose(counts, 1000 * found.weights, atol=1.0)
 
 
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_matched_points_have_the_posterior_s_moments(d):
+    rng = np.random.default_rng(3)
+    root = np.linalg.qr(rng.normal(size=(d, d)))[0] * rng.uniform(0.5, 3.0, d)
+    inverse, mean = np.linalg.inv(root), rng.normal(size=d)
+    found = integrate(None, np.zeros(d), batch=lambda t: -0.5 * np.square((t - mean) @ inverse.T).sum(axis=1))
+    points, weights = found.matched()
+    assert len(points) == [0, 3, 9, 15][d]
+    assert (weights > 0.0).all()
+    u = (points - found.mean) @ np.linalg.inv(np.linalg.cholesky(found.covariance)).T
+    for powers in np.ndindex(*(6,) * d):
+        if sum(powers) <= 5:
+            normal = np.prod([0.0 if k % 2 else [1.0, 1.0, 3.0][k // 2] for k in powers])
+            assert weights @ np.prod(u ** np.array(powers), axis=1) == pytest.approx(normal, abs=1e-9)
+
+
 def test_improper_densities_and_bad_input_are_named():
     with pytest.raises(NumericalError, match="it still rises"):
         integrate(lambda t: float(t[0]), [0.0])

@@ -3,7 +3,8 @@
 `factors`      `LinearFactor`: rows of residuals that are linear in z and Normal
 `block`        `GaussianBlock`: log ∫ Π N(r; 0, s) dz, its gradient, and z given the coefficients
 `belief`       `GaussianBelief`: means, sds, draws and covariances of z and of linear maps of it
-`products`     cross products of a factor's maps and constants, made once; `rowwise` where coefficients differ by row
+`products`     cross products of a factor's maps (`grams`) and constants, made once
+`rowwise`      factors whose coefficients differ from row to row
 `ordering`     which columns are eliminated first; `layout` where their entries are kept
 `dense`        small or dense precisions (LAPACK, batches); `supernodal` sparse ones; `kernels` its loops
 `batch`        many evaluations of a small block at once

@@ -27,6 +27,7 @@ class Layout:
     first, widths, degrees, offsets : (G,) of each group: first place, b, d, start of its panel
     starts, neighbours : places of the neighbours of all groups, (G + 1,) and flat
     sparse_degrees : (G,) how many of the neighbours come before the dense rest
+    row_starts, row_groups, row_places : see `rest_rows`
     pair_starts, pairs : positions that a group's update touches in the panels of later groups
     rest_first, rest_offset, rest_size : of the dense rest
     """
@@ -123,6 +124,18 @@ class Layout:
     def sparse_degrees(self) -> np.ndarray:
         before = np.concatenate([[0], np.cumsum(self.neighbours < self.rest_first)])
         return (before[self.starts[1:]] - before[self.starts[:-1]]).astype(np.int64)
+
+    @cached_property
+    def rest_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """row_starts (m + 1,), row_groups, row_places: for each column of the dense rest the groups joined to it, and
+        where among their neighbours it stands."""
+        group = np.repeat(np.arange(len(self.widths)), self.degrees)
+        place = np.arange(len(self.neighbours)) - self.starts[group]
+        dense = np.flatnonzero(self.neighbours >= self.rest_first)
+        row = self.neighbours[dense] - self.rest_first
+        order = dense[np.argsort(row, kind="stable")]
+        counts = np.bincount(row, minlength=self.rest_size)
+        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), group[order], place[order]
 
     @cached_property
     def scatter(self) -> tuple[np.ndarray, np.ndarray]:

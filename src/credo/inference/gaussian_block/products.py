@@ -18,8 +18,9 @@ import scipy.linalg
 import scipy.sparse
 
 from credo.inference.gaussian_block.factors import LinearFactor
+from credo.inference.gaussian_block.grams import Columns, gram
 
-__all__ = ["Products", "Slots", "Weights", "gram"]
+__all__ = ["Products", "Slots", "Weights"]
 
 
 class Slots(NamedTuple):
@@ -114,9 +115,10 @@ class Products:
         """The symmetric matrix (p, p) of each pair: M_kᵀM_k, or M_kᵀM_l + M_lᵀM_k."""
         every = []
         for factor in self.factors:
-            for k, left in enumerate(factor.maps):
+            maps = [Columns.of(each) for each in factor.maps]
+            for k, left in enumerate(maps):
                 every.append(gram(left, left))
-                for right in factor.maps[k + 1 :]:
+                for right in maps[k + 1 :]:
                     product = gram(left, right)
                     every.append((product + product.T).tocsr())
         return every
@@ -154,11 +156,6 @@ class Products:
         gradient[..., self.scalar_slots] -= slopes
         total = (w.pairs * second) @ self._pair_to_f + squares @ self._rho_to_f
         gradient[..., self.scale_slots] += (total - self.rows) / x[..., self.scale_slots]
-
-
-def gram(left: Any, right: Any) -> Any:
-    """leftᵀ right (p, p) of CSR matrices."""
-    return (left.T @ right).tocsr()
 
 
 def one_hot(index: np.ndarray, width: int) -> np.ndarray:

@@ -120,6 +120,7 @@ def _arguments(layout: Layout) -> tuple[np.ndarray, ...]:
         starts,
         pairs,
         rest,
+        *layout.rest_rows,
     )
 
 
@@ -173,8 +174,8 @@ class SparseFactor:
                 rest[:] = self._rest.T
                 _LAPACK.dpotri(rest.T, lower=0, overwrite_c=1)
             if len(layout.widths):
-                largest = int(((layout.widths + layout.degrees) * layout.widths).max())
-                _kernels().invert(self.values, *_arguments(layout), inverse, np.empty(largest), np.empty(largest))
+                panels = layout.rest_offset
+                _kernels().invert(self.values, *_arguments(layout), inverse, np.empty(panels), np.zeros(panels))
             self._inverse = inverse
         return self._inverse
 

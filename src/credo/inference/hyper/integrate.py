@@ -32,6 +32,8 @@ DEPTH, SHALLOW, DEEPER, DEEPEST = 9.0, 6.0, 3.0, 60.0
 TAIL_SHARE = 0.5
 # Exponential tails fall by more from one band of depth to the next: polynomial ones do not.
 HEAVY = 0.1
+# A squared distance from the mode, in sds, at which the search is taken up again.
+OFF_CENTRE = 0.1
 # Nodes of level 0, times d²: 15 times what the logarithm of a Gamma(0.05) variable needs.
 MOST_FIRST = 1000
 # Peaks that are climbed from to tell whether they are modes.
@@ -96,6 +98,9 @@ def integrate(
     found = [find_mode(density, each, scale) for each in (start, *np.reshape(more_starts, (-1, d)))]
     mode, value, inverse = max(found, key=lambda each: each[1])
     T = whitening(density, mode, value, inverse, scale)
+    if np.square(density.gradient(mode, scale)[1] @ T).sum() > OFF_CENTRE:  # BFGS thought itself nearer than it was
+        mode, value, inverse = find_mode(density, mode, scale, T @ T.T)
+        T = whitening(density, mode, value, inverse, scale)
     sparing = max_evaluations < FEW
     lattice = Lattice(density, mode, T, WIDE_STEP if sparing else STEP, sparing)
     lattice.add(lattice.nearest(np.array([mode, *(each[0] for each in found)])))
@@ -117,15 +122,8 @@ def _refine(lattice: Lattice, tolerance: float, limit: int) -> LatticePosterior:
     most = min(limit, MOST_FIRST * lattice.d**2)
     errors: dict[str, float] = {}
     while True:
-        first = depth
         allowed = min(limit, int(most * lattice.refinement(level)))
         complete, depth, tail = _flooded(lattice, level, depth, tolerance, allowed)
-        if not complete and depth == first and previous is None and not lattice.sparing:
-            raise NumericalError(
-                f"The density of the hyperparameters does not fall off within {most} nodes.",
-                value=lattice.theta(lattice.units[-1:])[0],
-                remedy="Its posterior is improper, or nearly: state proper priors for the hyperparameters.",
-            )
         if lattice.sparing and lattice.d > 1 and complete:
             found = _by_surrogate(lattice, tolerance)
             if found is not None:
@@ -150,13 +148,23 @@ def _refine(lattice: Lattice, tolerance: float, limit: int) -> LatticePosterior:
 
 
 def _flooded(lattice: Lattice, level: int, depth: float, tolerance: float, limit: int) -> tuple[bool, float, float]:
-    """Floods to `depth`, and deeper until what the outermost nodes add to second moments is small."""
+    """Floods to `depth`, and deeper until what the outermost nodes add to second moments is small: whether it came to
+    an end, the depth it reached, and what may lie beyond."""
+    reached = None
     while True:
-        complete = lattice.flood(level, depth, limit)
+        if not lattice.flood(level, depth, limit):
+            if reached is None and level == 0 and not lattice.sparing:
+                raise NumericalError(
+                    f"The density of the hyperparameters does not fall off within {limit} nodes.",
+                    value=lattice.theta(lattice.units[-1:])[0],
+                    remedy="Its posterior is improper, or nearly: state proper priors for the hyperparameters.",
+                )
+            depth = depth - DEEPER if reached is None else reached
+            return False, depth, _tail(lattice, depth)
         tail = _tail(lattice, depth)
-        if tail <= TAIL_SHARE * tolerance or not complete or depth >= DEEPEST or lattice.sparing:
-            return complete, depth, tail
-        depth += DEEPER
+        if tail <= TAIL_SHARE * tolerance or depth >= DEEPEST or lattice.sparing:
+            return True, depth, tail
+        reached, depth = depth, depth + DEEPER
 
 
 def _tail(lattice: Lattice, depth: float) -> float:

@@ -17,8 +17,11 @@ MAX_HALVINGS = 40
 NEAR = 1e-2
 
 
-def find_mode(density: Density, start: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """(mode (d,), log density there, approximate inverse Hessian (d, d)) by BFGS with bounded steps.
+def find_mode(
+    density: Density, start: np.ndarray, scale: np.ndarray, inverse: np.ndarray | None = None
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """(mode (d,), log density there, approximate inverse Hessian (d, d)) by BFGS with bounded steps,
+    from a guess of the inverse Hessian if there is one.
 
     Raises `NumericalError` where the density is 0 at the start, or still rises after 200 steps: it has no mode, or an
     infinite one.
@@ -31,7 +34,7 @@ def find_mode(density: Density, start: np.ndarray, scale: np.ndarray) -> tuple[n
             value=x,
             remedy="Start inside the support.",
         )
-    inverse, longest, halvings = np.diag(scale**2), LONGEST, 0
+    inverse, longest, halvings = np.diag(scale**2) if inverse is None else inverse, LONGEST, 0
     for _ in range(MAX_STEPS):
         step = inverse @ slope
         gain = slope @ step
