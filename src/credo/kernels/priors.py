@@ -1,13 +1,17 @@
 """The slope of a prior in the logs of the parameters it is about, for any family.
 
-With v = e^θ the density of θ is p(v) v, so that the objective of a search over θ gains log p(v) + log v.
+With v = e^θ the density of θ is p(v) v, so that the objective of a search over θ gains log p(v) + log v, whose slope is
+v ∂log p/∂v + 1.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
+
+from credo.distributions.slopes import CLOSED_FORMS
 
 __all__ = ["log_density", "log_density_gradient"]
 
@@ -23,7 +27,7 @@ def log_density(prior: Any, values: np.ndarray) -> np.ndarray:
 
 
 def log_density_gradient(prior: Any, value: np.ndarray) -> np.ndarray:
-    """∂[log p(v) + Σ log v]/∂log v (size,), by differences: a family need not have slopes of its own.
+    """∂[log p(v) + Σ log v]/∂log v (size,): in closed form for the usual families, by differences for any other.
 
     At a kink it is the mean of both sides; on the edge of the support the slope from inside; outside, NaN.
 
@@ -31,6 +35,15 @@ def log_density_gradient(prior: Any, value: np.ndarray) -> np.ndarray:
     >>> log_density_gradient(Gamma(shape=3.0, rate=2.0), np.array([0.5, 4.0])).round(9).tolist()
     [2.0, -5.0]
     """
+    closed = CLOSED_FORMS.get(type(prior).__name__)
+    if closed is None:
+        return _by_differences(prior, value)
+    parameters = {field.name: getattr(prior, field.name) for field in dataclasses.fields(prior)}
+    slope = value * np.asarray(closed(value, **parameters)["x"](), dtype=np.float64) + 1.0
+    return slope if np.isfinite(log_density(prior, value[None])[0]) else np.full(value.size, np.nan)
+
+
+def _by_differences(prior: Any, value: np.ndarray) -> np.ndarray:
     middle = log_density(prior, value[None])[0]
     gradient = np.full(value.size, np.nan)
     with np.errstate(invalid="ignore"):  # −∞ less −∞, outside the support

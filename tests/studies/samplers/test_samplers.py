@@ -32,7 +32,7 @@ def suggest(name: str, space: Space, n: int, **known: Any) -> Suggestion:
 
 @pytest.mark.parametrize(
     ("space", "method", "reason"),
-    [(PLANE, "gp", "2 parameters"), (WIDE, "trust", "25 parameters"),
+    [(PLANE, "gp", "2 parameters"), (WIDE, "gp", "25 parameters"),
      (Space(c=Choice(list(range(30))), x=Real(0, 1)), "forest", "30 levels")],
 )  # fmt: skip
 def test_auto_chooses_by_the_space_and_says_so(space: Space, method: str, reason: str) -> None:
@@ -52,8 +52,9 @@ def test_two_models_take_turns_in_a_conditional_space() -> None:
 
 
 def test_narrowed_spaces_may_change_what_is_chosen() -> None:
-    assert chosen(WIDE)[0] == ("trust",)
-    assert chosen(WIDE.fixed({f"x{j}": 0.5 for j in range(10)}))[0] == ("gp",)
+    assert chosen(WIDE)[0] == chosen(WIDE, 249)[0] == ("gp",)
+    assert chosen(WIDE, 250)[0] == ("trust",)
+    assert chosen(WIDE.fixed({f"x{j}": 0.5 for j in range(10)}), 250)[0] == ("gp",)
     assert chosen(BRANCHES)[0] == ("gp", "forest")
     assert chosen(Space({f"x{j}": Real(0, 1, when={"f": True} if j else None) for j in range(25)}, f=Boolean()))[0] == (
         "forest",

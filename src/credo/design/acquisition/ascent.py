@@ -31,12 +31,16 @@ def ascend(
     *,
     max_iter: int = 60,
     tol: float = 1e-7,
+    race: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Points (m, d) and values (m,) that projected L-BFGS reaches from starts (m, d) in the box low ≤ x ≤ high (d,).
 
     objective : points (k, d), and the numbers (k,) of their searches → values (k,) and slopes (k, d); a value that is
         not finite shortens the step
     tol : a search ends when a step gains less, times 1 + |value|, or no coordinate has a slope that could gain as much
+
+    race : where only the highest point is wanted: a search ends when so many steps as good as its last would not take
+        it to where the best search is now
 
     Bertsekas (1982), Projected Newton methods for optimization problems with simple constraints, SIAM J. Control 20.
 
@@ -69,6 +73,8 @@ def ascend(
         changes = np.concatenate([changes[-(MEMORY - 1) :], np.where(keep, change, 0.0)[None]])
         gain = np.subtract(new_value, value, out=np.zeros(m), where=moved)
         active &= moved & (gain > tol * (1.0 + np.abs(new_value)))
+        if race is not None:
+            active &= new_value + race * gain >= np.max(new_value, initial=-np.inf)
         x, value, slope = new, new_value, new_slope
     return x, value
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from credo.errors import DataError, ParameterError
 
-__all__ = ["checked_constraints", "checked_history", "checked_points"]
+__all__ = ["checked_box", "checked_constraints", "checked_history", "checked_points"]
 
 
 def checked_history(X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -49,3 +49,17 @@ def checked_constraints(constraints: Any, n: int) -> np.ndarray:
     if constraints.ndim != 2 or len(constraints) != n or not np.all(np.isfinite(constraints)):
         raise ParameterError("propose", "constraints", f"finite, of shape ({n}, k)", constraints)
     return constraints
+
+
+def checked_box(box: Any, d: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Lower and upper bounds (d,) within [0, 1]; None is no box."""
+    if box is None:
+        return None
+    try:
+        low, high = (np.asarray(end, dtype=np.float64) for end in box)
+    except (TypeError, ValueError):
+        raise ParameterError("propose", "box", f"a pair of arrays ({d},), low and high", box) from None
+    inside = low.shape == (d,) == high.shape and np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
+    if not inside:
+        raise ParameterError("propose", "box", f"low and high of shape ({d},) with 0 ≤ low ≤ high ≤ 1", box)
+    return low, high

@@ -29,6 +29,7 @@ __all__ = [
     "log_expected_improvement",
     "log_feasibility",
     "log_h",
+    "log_h_and_slopes",
     "log_h_slopes",
     "log_mean_exp",
 ]
@@ -59,12 +60,7 @@ def log_h(u: np.ndarray) -> np.ndarray:
     >>> log_h(np.array([0.0, -5.0, -100.0])).round(7).tolist()
     [-0.9189385, -16.7443012, -5010.1295788]
     """
-    u = np.maximum(np.asarray(u, dtype=np.float64), LEAST)
-    near = np.maximum(u, NEAR)
-    with np.errstate(under="ignore"):
-        direct = np.log(np.exp(-0.5 * near * near) / ROOT_2PI + near * scipy.special.ndtr(near))
-    far = np.minimum(u, NEAR)
-    return np.where(u > NEAR, direct, np.log(_ratio(far)) - 0.5 * far * far - LOG_SQRT_2PI)
+    return _by_branch(u, slopes=False)[0]
 
 
 def log_h_slopes(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -73,22 +69,50 @@ def log_h_slopes(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> [round(float(slope[0]), 3) for slope in log_h_slopes(np.array([-1e6]))]
     [1000000.0, 1000000000003.0]
     """
+    return _by_branch(u)[1:]  # type: ignore[return-value]
+
+
+def log_h_and_slopes(u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`log_h` and `log_h_slopes`, for less than both."""
+    return _by_branch(u)  # type: ignore[return-value]
+
+
+def _by_branch(u: np.ndarray, slopes: bool = True) -> tuple[np.ndarray, ...]:
+    """Each entry by the formula that keeps its digits."""
     u = np.maximum(np.asarray(u, dtype=np.float64), LEAST)
-    near = np.maximum(u, NEAR)
-    with np.errstate(under="ignore"):
-        density, mass = np.exp(-0.5 * near * near) / ROOT_2PI, scipy.special.ndtr(near)
-    h = density + near * mass
-    far = np.minimum(u, NEAR)
-    w = _ratio(far)
-    return np.where(u > NEAR, mass / h, (1.0 - w) / (w * -far)), np.where(u > NEAR, density / h, 1.0 / w)
+    near = u > NEAR
+    if near.all():
+        return _near(u, slopes)
+    if not near.any():
+        return _far(u, slopes)
+    found = tuple(np.empty_like(u) for _ in range(3 if slopes else 1))
+    for part, formula in ((near, _near), (~near, _far)):
+        for whole, values in zip(found, formula(u[part], slopes), strict=True):
+            whole[part] = values
+    return found
+
+
+def _near(u: np.ndarray, slopes: bool) -> tuple[np.ndarray, ...]:
+    with np.errstate(under="ignore", over="ignore"):
+        density, mass = np.exp(-0.5 * u * u) / ROOT_2PI, scipy.special.ndtr(u)
+    h = density + u * mass
+    return (np.log(h), mass / h, density / h) if slopes else (np.log(h),)
+
+
+def _far(u: np.ndarray, slopes: bool) -> tuple[np.ndarray, ...]:
+    w = _ratio(u)
+    log = np.log(w) - 0.5 * u * u - LOG_SQRT_2PI
+    return (log, (1.0 - w) / (w * -u), 1.0 / w) if slopes else (log,)
 
 
 def _ratio(u: np.ndarray) -> np.ndarray:
     """w(u) for u ≤ −1."""
     middle = np.maximum(u, FAR)
+    w = 1.0 + middle * ROOT_HALF_PI * scipy.special.erfcx(-middle / np.sqrt(2.0))
+    if np.all(u > FAR):
+        return w
     inverse = np.square(1.0 / np.minimum(u, FAR))
-    series = inverse * np.polynomial.polynomial.polyval(inverse, SERIES)
-    return np.where(u > FAR, 1.0 + middle * ROOT_HALF_PI * scipy.special.erfcx(-middle / np.sqrt(2.0)), series)
+    return np.where(u > FAR, w, inverse * np.polynomial.polynomial.polyval(inverse, SERIES))
 
 
 def log_expected_improvement(mean: np.ndarray, sd: np.ndarray, best: np.ndarray) -> Slopes:
@@ -101,8 +125,8 @@ def log_expected_improvement(mean: np.ndarray, sd: np.ndarray, best: np.ndarray)
     True
     """
     u = (best - mean) / sd
-    mass, density = log_h_slopes(u)
-    return Slopes(log_h(u) + np.log(sd), -mass / sd, density / sd)
+    log, mass, density = log_h_and_slopes(u)
+    return Slopes(log + np.log(sd), -mass / sd, density / sd)
 
 
 def improvement_parts(mean: np.ndarray, sd: np.ndarray, best: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,10 +4,12 @@
 `Bound`         the lower confidence bound
 `Path`          one function drawn from the belief (Thompson sampling)
 `Feasible`      another, times the probability that constraints are met
+`Weighted`      another, times a weight over the cube: where someone thinks the best is
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,8 +17,12 @@ import numpy as np
 
 from credo.design.acquisition import equations
 from credo.design.surrogates.moments import Moments
+from credo.errors import ParameterError
 
-__all__ = ["Acquisition", "Bound", "Feasible", "Improvement", "Path"]
+__all__ = ["Acquisition", "Bound", "Feasible", "Improvement", "LogWeight", "Path", "Weighted"]
+
+#: log weights (m,) of points X (m, d), and their slopes (m, d)
+LogWeight = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class Acquisition(Protocol):
@@ -46,8 +52,7 @@ class Improvement:
 
     def value(self, X: np.ndarray) -> np.ndarray:
         mean, sd = self.moments(X)
-        each = equations.log_expected_improvement(mean, sd[:, None], self.best)
-        return equations.log_mean_exp(each.value)[0]
+        return equations.log_mean_exp(equations.log_h((self.best - mean) / sd[:, None]))[0] + np.log(sd)
 
     def value_and_slopes(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         mean, sd, pull = self.moments.with_slopes(X)
@@ -112,3 +117,30 @@ class Feasible:
             value, by_mean, by_sd = equations.log_feasibility(mean[:, 0] - threshold, sd)
             total, slopes = total + value, slopes + pull(by_mean[:, None], by_sd)
         return total, slopes
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """objective(x) + log w(x): an improvement, in logs, is multiplied by the weight.
+
+    Hvarfner, Stoll, Souza, Lindauer, Hutter & Nardi (2022), πBO: Augmenting acquisition functions with user beliefs for
+    Bayesian optimization, ICLR. There w is a density to a power that falls as 1/trials, so that the data win.
+    """
+
+    objective: Acquisition
+    log_weight: LogWeight
+
+    def value(self, X: np.ndarray) -> np.ndarray:
+        return self.objective.value(X) + self._weight(X)[0]
+
+    def value_and_slopes(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, slopes = self.objective.value_and_slopes(X)
+        weight, by_point = self._weight(X)
+        return value + weight, slopes + by_point
+
+    def _weight(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        weight, slopes = (np.asarray(part, dtype=np.float64) for part in self.log_weight(X))
+        if weight.shape != (len(X),) or slopes.shape != X.shape:
+            shapes = f"log weights ({len(X)},) and slopes {X.shape} of {len(X)} points"
+            raise ParameterError("propose", "prior", shapes, (weight.shape, slopes.shape))
+        return weight, slopes

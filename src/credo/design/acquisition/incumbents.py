@@ -40,13 +40,19 @@ def likely_incumbents(belief: Belief, rows: np.ndarray, rng: np.random.Generator
 
 
 def fantasise(
-    belief: Belief, cube: Cube, X: np.ndarray, rng: np.random.Generator, samples: int = SAMPLES
-) -> tuple[Belief, np.ndarray]:
-    """The belief given S draws at points X (k, d), a target each, and the draws (k, S). Cost n²k + n²S."""
+    belief: Belief, cube: Cube, X: np.ndarray, rng: np.random.Generator, samples: int = SAMPLES,
+    normals: np.ndarray | None = None,
+) -> tuple[Belief, np.ndarray]:  # fmt: skip
+    """The belief given S draws at points X (k, d), a target each, and the draws (k, S). Cost n²k + n²S.
+
+    normals (S, k) : what the draws are made of; None for even ones
+    """
     rows = cube.rows(X)
     mean, covariance = belief.latent(rows, joint=True)
     root = cholesky(covariance + EXACT * np.eye(len(rows)), "The covariance of fantasies").lower
-    draws = mean + root @ even_normals(samples, len(rows), rng).T
+    normals = even_normals(samples, len(rows), rng) if normals is None else normals
+    samples = len(normals)
+    draws = mean + root @ normals.T
     seen = belief.observations
     if samples > 1:
         wide = replace(seen, y=np.repeat(seen.y, samples, axis=1), within=np.repeat(seen.within, samples, axis=1))

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from credo.design.acquisition import equations
-from credo.design.acquisition.checks import checked_constraints, checked_history, checked_points
-from credo.design.acquisition.functions import Acquisition, Bound, Feasible, Improvement
+from credo.design.acquisition.checks import checked_box, checked_constraints, checked_history, checked_points
+from credo.design.acquisition.functions import Acquisition, Bound, Feasible, Improvement, LogWeight, Weighted
 from credo.design.acquisition.incumbents import fantasise, likely_incumbents
 from credo.design.acquisition.points import even_points
-from credo.design.acquisition.search import highest
+from credo.design.acquisition.quick import moments_of
+from credo.design.acquisition.search import highest, narrowed
 from credo.design.acquisition.thompson import drawn_path
 from credo.design.surrogates.cube import Cube, Grid, OneHot, cube_of
 from credo.design.surrogates.moments import Moments
@@ -43,7 +44,8 @@ class Proposal:
     """Points to try, and why.
 
     points (n, d); mean, sd (n,) : of the belief about the objective there, in its units (without noise)
-    acquisition (n,) : the value that was maximised, in logs for improvements, given the points before
+    acquisition (n,) : the value that was maximised, in logs for improvements, given the points before; a prior's log
+        weight is part of it
     exploitation, exploration (n,) : the two terms of expected improvement, (b − μ)Φ and σφ, in standardised units: the
         first is positive where the mean itself is better than what is known, the second grows with what is not known
     feasibility (n,) : the probability that all constraints are met; 1 without any
@@ -75,6 +77,8 @@ def propose(
     acquisition: str = "auto",
     state: State | None = None,
     warp: bool = True,
+    box: tuple[Any, Any] | None = None,
+    prior: LogWeight | None = None,
 ) -> Proposal:
     """The n points where trying is worth most, given what was tried: lower values are better.
 
@@ -89,6 +93,11 @@ def propose(
         or learned, else "log_ei"
     state : of the last proposal: hyperparameters are then learned from where they were
     warp : whether far values may be tamed by a power, learned from them
+    box : low (d,) and high (d,) within [0, 1]: points are sought only there (a trust region). The belief is still about
+        the whole cube. Of a grid its values in the box, or the nearest one; levels of categories are all allowed
+    prior : where the best is thought to be: a function of points (m, d) that returns log weights (m,), up to a
+        constant, and their slopes (m, d). They are added to what is maximised: an improvement, being in logs, is
+        multiplied by the weight (πBO); give weights that fade with the number of trials, as log π(x)·β/m
 
     Points of a batch are chosen one after another, each given draws of what those before it may bring. Without trials
     the points are an even design.
@@ -102,7 +111,7 @@ def propose(
 
     >>> rng = np.random.default_rng(0)
     >>> X = np.linspace(0.0, 1.0, 6)[:, None]
-    >>> found = propose(X, (X[:, 0] - 0.3) ** 2, rng=rng)
+    >>> found = propose(X, (X[:, 0] - 0.3) ** 2, noisy=False, rng=rng)
     >>> found.points.shape, bool(abs(found.points[0, 0] - 0.3) < 0.05), found.method
     ((1, 1), True, 'log_ei')
     """
@@ -114,9 +123,12 @@ def propose(
         raise ParameterError("propose", "acquisition", f"one of {ACQUISITIONS}", acquisition)
     if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 1:
         raise ParameterError("propose", "n", "an integer ≥ 1", n)
+    if prior is not None and not callable(prior):
+        raise ParameterError("propose", "prior", "a function of points, or None", prior)
+    region = checked_box(box, cube.d)
     state = state or State()
     if not len(X):
-        return _even(cube, waiting, int(n), rng, state)
+        return _even(cube, region, int(n), rng, state)
     with single_blas_thread():
         surrogate = fit_surrogate(X, y, cube, noisy=noisy, warp=warp, theta=state.theta, learned_from=state.n, rng=rng)
         theirs = [
@@ -125,7 +137,8 @@ def propose(
             for k, column in enumerate(limits.T)
         ]  # fmt: skip
         after = State(surrogate.theta, surrogate.learned_from, tuple(each.theta for each in theirs))
-        return _Search(surrogate, theirs, X, y, limits, waiting, noisy, acquisition, rng).run(int(n), after)
+        search = _Search(surrogate, theirs, X, y, limits, waiting, noisy, acquisition, rng)
+        return search.run(int(n), after, region, prior)
 
 
 class _Search:
@@ -138,7 +151,7 @@ class _Search:
         self.surrogate, self.X, self.waiting, self.rng, self.cube = surrogate, X, waiting, rng, surrogate.cube
         self.repeat = noisy is not False and surrogate.noise > 0.05
         self.method, self.reason = _method(acquisition, noisy, surrogate)
-        self.constraints = tuple((Moments(each.belief, self.cube), float(each.outcomes.inside(np.zeros(1))[0]))
+        self.constraints = tuple((moments_of(each.belief, self.cube), float(each.outcomes.inside(np.zeros(1))[0]))
                                  for each in theirs)  # fmt: skip
         self.met = np.all(limits <= 0.0, axis=1)
         mean = surrogate.mean_at(X)
@@ -146,15 +159,19 @@ class _Search:
         self.order = np.lexsort((rank, ~self.met))
         self.best_value = float(rank[self.order[0]])
 
-    def run(self, n: int, state: State) -> Proposal:
-        plain = Moments(self.surrogate.belief, self.cube)
+    def run(self, n: int, state: State, box: tuple[np.ndarray, np.ndarray] | None, prior: LogWeight | None) -> Proposal:
+        plain = moments_of(self.surrogate.belief, self.cube)
+        best = self.X[self.order]
+        if box is not None:  # to look around: those in the box first
+            best = best[np.argsort(np.any((best < box[0]) | (best > box[1]), axis=1), kind="stable")]
         points, values = np.empty((n, self.cube.d)), np.empty(n)
         for i in range(n):
             waiting = np.concatenate([self.waiting, points[:i]])
             function = self._acquisition(waiting, plain)
+            function = function if prior is None else Weighted(function, prior)
             points[i] = highest(
-                function, self.cube, best=self.X[self.order[:10]], taken=np.concatenate([self.X, waiting]),
-                rng=self.rng, repeat=self.repeat,
+                function, self.cube, best=best[:10], taken=np.concatenate([self.X, waiting]), rng=self.rng,
+                repeat=self.repeat, box=box,
             )  # fmt: skip
             values[i] = function.value(points[i : i + 1])[0]
         mean, sd = plain(points)
@@ -182,7 +199,7 @@ class _Search:
             moments, best = plain, np.array([self.best_value])
         else:
             given, draws = fantasise(belief, self.cube, sampled, self.rng)
-            moments, best = Moments(given, self.cube), draws.min(axis=0)
+            moments, best = moments_of(given, self.cube), draws.min(axis=0)
             if self.method != "noisy_log_ei":
                 best = np.minimum(best, self.best_value)
         return Bound(moments, WIDTH) if self.method == "ucb" else Improvement(moments, best)
@@ -219,7 +236,7 @@ def recommend(
     met = np.all(checked_constraints(constraints, len(X)) <= 0.0, axis=1)
     with single_blas_thread():
         surrogate = fit_surrogate(X, y, cube, noisy=noisy, warp=warp, theta=state.theta, learned_from=state.n, rng=rng)
-        mean, sd = Moments(surrogate.belief, cube)(X)
+        mean, sd = moments_of(surrogate.belief, cube)(X)
     index = int(np.lexsort((y if noisy is False else mean[:, 0], ~met))[0])
     own, spread = surrogate.outcomes.moments(mean[index], sd[index : index + 1])
     after = State(surrogate.theta, surrogate.learned_from, state.constraints)
@@ -239,9 +256,11 @@ def _item(thetas: tuple[tuple[float, ...], ...], k: int) -> tuple[float, ...]:
     return thetas[k] if k < len(thetas) else ()
 
 
-def _even(cube: Cube, waiting: np.ndarray, n: int, rng: np.random.Generator, state: State) -> Proposal:
+def _even(
+    cube: Cube, box: tuple[np.ndarray, np.ndarray] | None, n: int, rng: np.random.Generator, state: State
+) -> Proposal:
     """An even design, with nothing believed yet."""
-    del waiting
-    points = cube.snap(even_points(n, cube.d, rng))
+    part, low, high = narrowed(cube, box)
+    points = part.snap(low + (high - low) * even_points(n, cube.d, rng))
     nothing = np.full(n, np.nan)
     return Proposal(points, nothing, nothing, nothing, nothing, nothing, np.ones(n), "even", "nothing was tried", state)

@@ -7,15 +7,17 @@ of a level, each followed by a search over what is continuous.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from credo.design.acquisition.ascent import ascend
 from credo.design.acquisition.functions import Acquisition
 from credo.design.acquisition.points import even_points
-from credo.design.surrogates.cube import Cube
+from credo.design.surrogates.cube import Cube, Grid
 from credo.errors import ParameterError
 
-__all__ = ["highest"]
+__all__ = ["highest", "narrowed"]
 
 CANDIDATES, STARTS = 2048, 10
 # Perturbations: of each of so many of the best trials, so many, at each of these sds; a third of the columns move.
@@ -28,6 +30,10 @@ SAME = 1e-7
 ROUNDS = 20
 # What local searches gain beyond, no proposal shows: acquisition functions are in logs or sds.
 TOLERANCE = 1e-5
+# Steps by which a search may catch up with the best; None lets all run to their ends. In 36 searches from studies of
+# Hartmann's function this halves the evaluations and lost at most .0006 in log EI; on Branin, whose three equal minima
+# tie, the regret of 12 of 16 seeds was the same, and the median .3 worse in log10.
+RACE = 10.0
 
 
 def highest(
@@ -39,46 +45,80 @@ def highest(
     rng: np.random.Generator,
     repeat: bool = False,
     box: tuple[np.ndarray, np.ndarray] | None = None,
+    candidates: int = CANDIDATES,
+    starts: int = STARTS,
 ) -> np.ndarray:
     """The point (d,) where `acquisition` is highest, and that is none of `taken` (m, d).
 
-    best (k, d) : the best trials, best first, to look around; box : lower and upper bounds (d,), None for the cube
+    best (k, d) : the best trials, best first, to look around
+    box : lower and upper bounds (d,) to search within, None for the cube; levels of categories are free in it
     repeat : a space whose points are all taken may be asked again; else `ParameterError`
+    candidates : even points screened; starts : local searches
     """
-    low, high = (np.zeros(cube.d), np.ones(cube.d)) if box is None else box
+    cube, low, high = narrowed(cube, box)
+    best = cube.snap(np.clip(best, low, high))
     if cube.size <= FEW:
         points = cube.all_points()
         fresh = points[~_among(points, taken)]
         if not len(fresh) and not repeat:
+            whole = "space" if box is None else "box"
             raise ParameterError(
-                "propose", "X", f"fewer than the {len(points)} points of the space", len(taken),
+                "propose", "X", f"fewer than the {len(points)} points of the {whole}", len(taken),
                 "Every point was tried: stop, or state noisy=True to try some again.",
             )  # fmt: skip
         points = fresh if len(fresh) else points
         return points[np.argmax(acquisition.value(points))]
-    candidates = cube.snap(np.concatenate([
-        low + (high - low) * even_points(CANDIDATES, cube.d, rng), _around(best[:AROUND], low, high, rng), best[:1]
+    screened = cube.snap(np.concatenate([
+        low + (high - low) * even_points(candidates, cube.d, rng), _around(best[:AROUND], low, high, rng), best[:1]
     ]))  # fmt: skip
-    values = acquisition.value(candidates)
-    starts = candidates[_chosen(values, rng)]
+    seen = acquisition.value(screened)
+    begun = screened[_chosen(seen, starts, rng)]
     movable = np.zeros(cube.d, dtype=bool)
     movable[cube.ordered] = True
-    points, values = _ascend(acquisition, starts, movable, low, high)
+    points, values = _ascend(acquisition, begun, movable, low, high)
+    if _among(points[[np.argmax(values)]], taken)[0]:  # it won over searches that are needed now
+        points, values = _ascend(acquisition, begun, movable, low, high, race=None)
     if not cube.is_continuous:
         points = cube.snap(points)
-        points, values = _discrete(acquisition, cube, np.concatenate([points, starts]), taken, low, high)
+        points, values = _discrete(acquisition, cube, np.concatenate([points, begun]), taken, low, high)
+    # All searches may end on a trial that was made; what was screened beside it is then worth more than the next best.
+    points, values = np.concatenate([points, screened]), np.concatenate([values, seen])
     order = np.argsort(-values, kind="stable")
-    fresh = order[~_among(points[order], taken)]
-    if fresh.size:
-        return points[fresh[0]]
-    again = np.concatenate([points[order], candidates])
-    fresh = np.flatnonzero(~_among(again, taken))
-    return again[fresh[0]] if fresh.size else cube.snap(low + (high - low) * rng.random((1, cube.d)))[0]
+    for part in (order[:50], order[50:]):
+        fresh = part[~_among(points[part], taken)]
+        if fresh.size:
+            return points[fresh[0]]
+    return cube.snap(low + (high - low) * rng.random((1, cube.d)))[0]
+
+
+def narrowed(cube: Cube, box: tuple[np.ndarray, np.ndarray] | None) -> tuple[Cube, np.ndarray, np.ndarray]:
+    """The part of the cube in a box, with bounds of its columns.
+
+    Grids keep their values in the box, or the one nearest to its middle if there is none; groups keep all levels.
+
+    >>> part, low, high = narrowed(Cube(1, (Grid.of(0, 5),)), (np.array([0.3]), np.array([0.8])))
+    >>> part.grids[0].values, low.tolist(), high.tolist()
+    ((0.5, 0.75), [0.5], [0.75])
+    """
+    if box is None:
+        return cube, np.zeros(cube.d), np.ones(cube.d)
+    low, high = box[0].copy(), box[1].copy()
+    grouped = [column for group in cube.groups for column in group]
+    low[grouped], high[grouped] = 0.0, 1.0
+    grids = []
+    for column, values in cube.values.items():
+        inside = values[(values >= low[column] - SAME) & (values <= high[column] + SAME)]
+        if not inside.size:
+            inside = values[[np.argmin(np.abs(values - 0.5 * (low[column] + high[column])))]]
+        low[column], high[column] = inside[0], inside[-1]
+        grids.append(Grid(column, tuple(inside.tolist())))
+    return replace(cube, grids=tuple(grids)), low, high
 
 
 def _ascend(
-    acquisition: Acquisition, starts: np.ndarray, movable: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    acquisition: Acquisition, starts: np.ndarray, movable: np.ndarray, low: np.ndarray, high: np.ndarray,
+    race: float | None = RACE,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Local searches over the movable columns (d,) of starts (m, d)."""
     if not movable.any():
         return starts, acquisition.value(starts)
@@ -90,7 +130,7 @@ def _ascend(
         value, slopes = acquisition.value_and_slopes(X)
         return value, slopes[:, movable]
 
-    found, values = ascend(objective, starts[:, movable], low[movable], high[movable], tol=TOLERANCE)
+    found, values = ascend(objective, starts[:, movable], low[movable], high[movable], tol=TOLERANCE, race=race)
     points = starts.copy()
     points[:, movable] = found
     return points, values
@@ -105,17 +145,17 @@ def _around(best: np.ndarray, low: np.ndarray, high: np.ndarray, rng: np.random.
     return np.clip(centres + widths * moves * rng.standard_normal(centres.shape), low, high)
 
 
-def _chosen(values: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Numbers (≤ `STARTS`,) of candidates to start from: the highest, and others with weight e^(standardised value)."""
+def _chosen(values: np.ndarray, starts: int, rng: np.random.Generator) -> np.ndarray:
+    """Numbers (≤ starts,) of candidates to start from: the highest, and others with weight e^(standardised value)."""
     values = np.where(np.isfinite(values), values, -np.inf)
     top = int(np.argmax(values))
     finite = np.flatnonzero(np.isfinite(values))
-    if finite.size <= STARTS:
+    if finite.size <= starts:
         return finite if finite.size else np.array([top])
     z = (values[finite] - values[finite].mean()) / max(float(values[finite].std()), 1e-12)
     gumbel = np.minimum(z, 30.0) + rng.gumbel(size=finite.size)
-    others = finite[np.argsort(-gumbel)[:STARTS]]
-    return np.concatenate([[top], others[others != top][: STARTS - 1]])
+    others = finite[np.argsort(-gumbel)[:starts]]
+    return np.concatenate([[top], others[others != top][: starts - 1]])
 
 
 def _discrete(
@@ -130,8 +170,8 @@ def _discrete(
     for _ in range(ROUNDS):
         improved = False
         for i in range(len(points)):
-            near = cube.neighbours(points[i])
-            near = near[np.all((near >= low) & (near <= high), axis=1) & ~_among(near, taken)]
+            near = cube.snap(np.clip(cube.neighbours(points[i]), low, high))
+            near = near[~_among(near, taken)]
             if not len(near):
                 continue
             found = acquisition.value(near)

@@ -7,7 +7,7 @@ import numpy as np
 from credo.design.acquisition.functions import Acquisition, Bound, Path
 from credo.design.acquisition.incumbents import fantasise
 from credo.design.acquisition.points import even_points
-from credo.design.surrogates.moments import Moments
+from credo.design.acquisition.quick import moments_of
 from credo.design.surrogates.surrogate import Surrogate
 from credo.models.gaussian_process import GaussianProcessRegressor
 
@@ -23,7 +23,7 @@ def drawn_path(surrogate: Surrogate, rng: np.random.Generator) -> Acquisition:
     if cube.groups:
         points = cube.snap(even_points(SKELETON, cube.d, rng))
         given, _ = fantasise(belief, cube, np.unique(points, axis=0), rng, samples=1)
-        return Bound(Moments(given, cube), 0.0)
+        return Bound(moments_of(given, cube), 0.0)
     seen = belief.observations
     model = GaussianProcessRegressor(belief.kernel, noise=surrogate.noise, optimizer=None)
     model.fit(seen.X, seen.y[:, 0], sample_weight=seen.count)

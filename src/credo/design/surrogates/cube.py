@@ -9,7 +9,7 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from credo.errors import ParameterError
 
-__all__ = ["Cube", "Grid", "OneHot", "cube_of"]
+__all__ = ["Conditional", "Cube", "Grid", "OneHot", "cube_of"]
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,17 @@ class OneHot:
     columns: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class Conditional:
+    """Columns that only sometimes matter: `active`, a function of points (m, d), says where (m, d). Elsewhere they are
+    at the middle of their range, so that points which differ in nothing that matters are one point."""
+
+    active: Callable[[np.ndarray], np.ndarray]
+
+
 @dataclass(frozen=True, eq=False)
 class Cube:
-    """d columns, with their grids and one-hot groups.
+    """d columns, with their grids and one-hot groups; conditional : which columns matter, None if all always do.
 
     >>> cube = cube_of([Grid.of(0, 3), OneHot((1, 2))], 4)
     >>> cube.snap(np.array([[0.4, 0.2, 0.3, 0.123]])).tolist()
@@ -58,6 +66,7 @@ class Cube:
     d: int
     grids: tuple[Grid, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
+    conditional: Conditional | None = None
     values: dict[int, np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,9 +81,17 @@ class Cube:
     def continuous(self) -> np.ndarray:
         return np.array([j for j in self.ordered.tolist() if j not in self.values], dtype=np.intp)
 
+    @cached_property
+    def middle(self) -> np.ndarray:
+        """Where columns (d,) that do not matter are."""
+        middle = np.full(self.d, 0.5)
+        for group in self.groups:
+            middle[list(group)] = 1.0 / len(group)
+        return middle
+
     @property
     def is_continuous(self) -> bool:
-        return self.continuous.size == self.d
+        return self.continuous.size == self.d and self.conditional is None
 
     @property
     def size(self) -> float:
@@ -84,7 +101,8 @@ class Cube:
         return float(np.prod([float(len(v)) for v in self.values.values()] + [float(len(g)) for g in self.groups]))
 
     def snap(self, X: np.ndarray) -> np.ndarray:
-        """The nearest points that are of the space; of a group, the level of its largest column."""
+        """The nearest points that are of the space; of a group, the level of its largest column; the middle where a
+        column does not matter."""
         snapped = np.clip(X, 0.0, 1.0)
         for column, values in self.values.items():
             right = np.clip(np.searchsorted(values, snapped[:, column]), 1, max(len(values) - 1, 1))
@@ -97,20 +115,29 @@ class Cube:
             columns = list(group)
             level = np.argmax(snapped[:, columns], axis=1)
             snapped[:, columns] = np.eye(len(columns))[level]
-        return snapped
+        return self.settled(snapped)
+
+    def settled(self, X: np.ndarray) -> np.ndarray:
+        """The points with columns that do not matter at the middle."""
+        return X if self.conditional is None else np.where(self.conditional.active(X), X, self.middle)
 
     def rows(self, X: np.ndarray) -> np.ndarray:
         """What a model sees of the points."""
         if not self.groups:
             return np.ascontiguousarray(X[:, self.ordered])
-        levels = [np.argmax(X[:, list(group)], axis=1).astype(np.float64) for group in self.groups]
+        levels = [self._level(X[:, list(group)]) for group in self.groups]
         return np.column_stack([X[:, self.ordered], *levels])
 
-    def slopes(self, gradient: np.ndarray) -> np.ndarray:
-        """A gradient in rows (n, k) as one in points (n, d), 0 in groups."""
+    def _level(self, part: np.ndarray) -> np.ndarray:
+        """The level of a group's columns (m, levels); one more than any where the group does not matter."""
+        level = np.argmax(part, axis=1).astype(np.float64)
+        return level if self.conditional is None else np.where(part.max(axis=1) < 1.0, float(part.shape[1]), level)
+
+    def slopes(self, X: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+        """A gradient in rows (n, k) as one in points X (n, d), 0 in groups and where a column does not matter."""
         full = np.zeros((len(gradient), self.d))
         full[:, self.ordered] = gradient[:, : self.ordered.size]
-        return full
+        return full if self.conditional is None else full * self.conditional.active(X)
 
     def neighbours(self, x: np.ndarray) -> np.ndarray:
         """Points (k, d) that differ from x in one grid's step, or one group's level."""
@@ -127,7 +154,11 @@ class Cube:
                 if x[columns[level]] != 1.0:
                     found.append(x.copy())
                     found[-1][columns] = np.eye(len(columns))[level]
-        return np.array(found).reshape(-1, self.d)
+        near = np.array(found).reshape(-1, self.d)
+        if self.conditional is None or not len(near):
+            return near
+        near = np.unique(self.snap(near), axis=0)
+        return near[np.any(near != x, axis=1)]
 
     def all_points(self) -> np.ndarray:
         """Every point (size, d) of a space without continuous columns."""
@@ -138,18 +169,21 @@ class Cube:
             points[:, column] = values[code]
         for code, group in zip(codes.T[len(self.values) :], self.groups):
             points[:, list(group)] = np.eye(len(group))[code]
-        return points
+        return points if self.conditional is None else np.unique(self.settled(points), axis=0)
 
 
-def cube_of(kinds: Sequence[Grid | OneHot] | None, d: int) -> Cube:
-    """The cube of d columns of which `kinds` names those that are not continuous.
+def cube_of(kinds: Sequence[Grid | OneHot | Conditional] | None, d: int) -> Cube:
+    """The cube of d columns of which `kinds` names those that are not continuous, and says which only sometimes matter.
 
     ParameterError : columns that do not exist or are named twice; grids that do not increase within [0, 1].
     """
-    grids, groups, taken = [], [], set()
+    grids, groups, taken, conditional = [], [], set(), None
     for kind in kinds or ():
+        if isinstance(kind, Conditional):
+            conditional = kind
+            continue
         if not isinstance(kind, (Grid, OneHot)):
-            raise ParameterError("propose", "kinds", "records Grid and OneHot", kind)
+            raise ParameterError("propose", "kinds", "records Grid, OneHot and Conditional", kind)
         columns = (kind.column,) if isinstance(kind, Grid) else tuple(kind.columns)
         if any(not 0 <= column < d for column in columns) or taken & set(columns) or len(set(columns)) < len(columns):
             raise ParameterError("propose", "kinds", f"of columns below {d}, each named once", kind)
@@ -161,4 +195,4 @@ def cube_of(kinds: Sequence[Grid | OneHot] | None, d: int) -> Cube:
         if not values.size or np.any(np.diff(values) <= 0.0) or values[0] < 0.0 or values[-1] > 1.0:
             raise ParameterError("propose", "kinds", "grids that increase within [0, 1]", kind)
         grids.append(kind)
-    return Cube(d, tuple(grids), tuple(groups))
+    return Cube(d, tuple(grids), tuple(groups), conditional)

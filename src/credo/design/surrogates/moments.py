@@ -71,7 +71,7 @@ class Moments:
             weight = by_mean @ self.alpha.T
             weight -= (2.0 * by_variance)[:, None] * (half @ self.inverse)
             weight -= (2.0 * by_variance * remainder / self.information)[:, None] * self.ones
-            return self.cube.slopes(self.kernel.input_gradient(at, self.rows, weight))
+            return self.cube.slopes(X, self.kernel.input_gradient(at, self.rows, weight))
 
         return Predicted(mean, sd, pull)
 
