@@ -120,7 +120,7 @@ class Dirichlet(Family):
         total = xp.sum(a, -1, keepdims=True)
         # A multinomial mass at the real counts α (`stirling`): no cancellation between large log Γ.
         inner = xp.where(x > 0, x, 1.0)
-        terms = log_poisson(xp, a, total * inner) + xp.log(a / inner)
+        terms = log_poisson(xp, a, total * inner) + xp.log(a) - xp.log(inner)
         edge = xp.where(a == 1.0, xp.log(total), xp.where(a > 1.0, -xp.inf, xp.inf))
         terms = xp.where(x == 0.0, edge, terms)
         vanishes = xp.any(terms == -xp.inf, -1)

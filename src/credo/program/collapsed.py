@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,7 @@ class Collapsed:
             dims={str(n.name): tuple(d or f"{n.name}_dim_{i}" for i, d in enumerate(n.dims)) for n in self.rest},
         )
 
+    @cached_property
     def start(self) -> np.ndarray:
         """θ (dim,) where to begin: at the medians of its priors, or at 0 of its free coordinates (1 for a scale), which
         is likelier: medians of vague priors lie anywhere, and at 0 an expression may be singular."""
@@ -139,12 +141,20 @@ class Collapsed:
         rows = self._rows_of(outputs, len(x))
         good = np.isfinite(total) & np.isfinite(rows).all(axis=1) & (rows[:, self.block._scale_slots] > 0.0).all(axis=1)
         value = np.full(len(x), -np.inf)
-        if good.any():
-            try:
-                value[good] = total[good] + self.block.log_marginals(rows[good], gradient=False)[0]
-            except (NotIdentifiedError, NumericalError):
-                value[good] = [self._log_density(row) for row in x[good]]
+        value[good] = total[good] + self._log_marginals(rows[good])
         return value
+
+    def _log_marginals(self, rows: np.ndarray) -> np.ndarray:
+        """Of the block at rows of coefficients; −∞ for those at which it cannot be factored, found by halving."""
+        assert self.block is not None
+        if not len(rows):
+            return np.empty(0)
+        try:
+            return self.block.log_marginals(rows, gradient=False)[0]
+        except (NotIdentifiedError, NumericalError):
+            if len(rows) == 1:
+                return np.array([-np.inf])
+        return np.concatenate([self._log_marginals(part) for part in np.array_split(rows, 2)])
 
     def _log_density(self, x: np.ndarray) -> float:
         with np.errstate(all="ignore"):
@@ -198,7 +208,7 @@ class Collapsed:
         as zero.
         """
         if self.block is not None:
-            self.belief(self.start())
+            self.belief(self.start)
 
     def split(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Entries (..., p) by node."""
@@ -272,9 +282,7 @@ def _exact(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found:
         moments |= {name: (mean, sds[name]) for name, mean in collapsed.split(belief.mean).items()}
         evidence += belief.log_marginal
     values |= leaf_draws(collapsed, np.empty((draws, 0)), rng)
-    for leaf in plan.leaves:
-        law = law_at(leaf.posterior, {}, {}, 1, leaf.node.ndim)
-        moments[str(leaf.node.name)] = (np.asarray(law.mean), np.asarray(law.sd))  # type: ignore[attr-defined]
+    moments |= {name: (m[0], sd[0]) for name, (m, sd) in leaf_moments(collapsed, np.empty((1, 0))).items()}
     return Found(ordered(plan, in_chains(values)), Result("exact", "exact"),
                  log_evidence=evidence if collapsed.is_proper else float("nan"), moments=moments)  # fmt: skip
 
@@ -289,6 +297,18 @@ def leaf_draws(collapsed: Collapsed, rows: np.ndarray, rng: np.random.Generator)
         law = law_at(leaf.posterior, inputs, nodes, n, leaf.node.ndim)
         drawn[str(leaf.node.name)] = np.asarray(draw(law, leaf.node.shape, n, rng))
     return drawn
+
+
+def leaf_moments(collapsed: Collapsed, rows: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Means and sds (n, *shape) of every conjugate leaf given each row of θ (n, dim)."""
+    inputs = collapsed.inputs(rows) if collapsed.rest else {}
+    nodes = {node.number: node for node in collapsed.rest}
+    found = {}
+    for leaf in collapsed.plan.leaves:
+        law: Any = law_at(leaf.posterior, inputs, nodes, len(rows), leaf.node.ndim)
+        whole = (len(rows), *leaf.node.shape)
+        found[str(leaf.node.name)] = np.broadcast_to(law.mean, whole), np.broadcast_to(law.sd, whole)
+    return found
 
 
 def ordered(plan: Plan, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

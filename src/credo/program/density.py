@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from credo.distributions import Normal
 from credo.distributions.base import Family
 from credo.distributions.slopes import slopes, unchecked, value_slope
 from credo.inference.target import Target
@@ -52,16 +53,18 @@ def _forward(values: Sequence[np.ndarray], lead: Sequence[bool], static: dict[st
         each = np.asarray(static["law"].log_prob(values[0]))
         return each.reshape(len(each), -1).sum(axis=1) if lead[0] else each.sum()
     if not any(lead):
-        plain = _PLAIN.get(family.__name__)
-        if plain is not None:
-            return plain(*values)
+        if family is Normal:
+            return _normal_sum(*values)
         return np.sum(unchecked(family, dict(zip(names, values[1:]))).log_prob(values[0]))
     with np.errstate(all="ignore"):
         if family.event_ndim:
             n = next(len(v) for v, has in zip(values, lead) if has)
             rows = ([v[i] if has else v for v, has in zip(values, lead)] for i in range(n))
             return np.array([np.sum(unchecked(family, dict(zip(names, row[1:]))).log_prob(row[0])) for row in rows])
-        x, *parameters = aligned(values, lead)
+        ndims = [np.ndim(v) - bool(has) for v, has in zip(values, lead)]
+        if family.__name__ == "Categorical":  # the last axis of p is no axis of x
+            ndims[1] -= 1
+        x, *parameters = aligned(values, lead, ndims)
         each = np.asarray(unchecked(family, dict(zip(names, parameters))).log_prob(x))
         return each.reshape(len(each), -1).sum(axis=1)
 
@@ -70,15 +73,15 @@ def _pull(g: Any, out: Any, values: Sequence[np.ndarray], static: dict[str, Any]
     family, names = static["family"], static["names"]
     if "law" in static:
         return [g * value_slope(static["law"], values[0])]
-    if family.event_ndim:
+    if family.__name__ in _EVENTS:
         return [g * each for each in _EVENTS[family.__name__](*values)]
-    wanted = ["x", *(name for name, value in zip(names, values[1:]) if value.dtype.kind == "f")]
-    if family.__name__ in DISCRETE:
-        wanted.remove("x")
+    if family is Normal:
+        return _normal_pull(g, values, static["varies"])
+    wanted = [name for name, varies in zip(("x", *names), static["varies"]) if varies]
     found = slopes(family, dict(zip(names, values[1:])), values[0], wanted)
     return [
         unbroadcast(g * found[name], value.shape) if name in found else None
-        for name, value in zip(["x", *names], values)
+        for name, value in zip(("x", *names), values)
     ]
 
 
@@ -103,13 +106,43 @@ def _multivariate_normal(x: np.ndarray, mean: np.ndarray, covariance: np.ndarray
 def _normal_sum(x: Any, mean: Any, sd: Any) -> Any:
     """Σ log N(x; mean, sd): the case that a sampler meets most."""
     z = (x - mean) / sd
-    n = np.size(z)
-    spread = n * np.log(sd) if np.ndim(sd) == 0 else np.sum(np.log(sd)) * (n / np.size(sd))
-    return -0.5 * np.vdot(z, z) - spread - n * HALF_LOG_2PI
+    spread = z.size * np.log(sd) if sd.ndim == 0 else np.log(sd).sum() * (z.size / sd.size)
+    return -0.5 * np.vdot(z, z) - spread - z.size * HALF_LOG_2PI
 
 
-_PLAIN: dict[str, Any] = {"Normal": _normal_sum}
-_EVENTS: dict[str, Any] = {"Dirichlet": _dirichlet, "MultivariateNormal": _multivariate_normal}
+def _normal_pull(g: Any, values: Sequence[np.ndarray], varies: Sequence[bool]) -> list[np.ndarray | None]:
+    x, mean, sd = values
+    z = (x - mean) / sd
+    by_mean = g * z / sd
+    return [
+        unbroadcast(-by_mean, x.shape) if varies[0] else None,
+        unbroadcast(by_mean, mean.shape) if varies[1] else None,
+        unbroadcast(by_mean * z - g / sd, sd.shape) if varies[2] else None,
+    ]
+
+
+def _multinomial(x: np.ndarray, n: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
+    by_p = np.where(x > 0, x / p, 0.0)
+    return np.zeros(x.shape), np.zeros(n.shape), unbroadcast(by_p, p.shape)
+
+
+def _categorical(x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
+    chosen = np.expand_dims(x, -1) == np.arange(p.shape[-1])
+    return np.zeros(x.shape), unbroadcast(np.where(chosen, 1.0 / p, 0.0), p.shape)
+
+
+def _dirichlet_multinomial(x: np.ndarray, n: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, ...]:
+    from scipy.special import digamma
+
+    total = a.sum(-1, keepdims=True)
+    by_a = digamma(total) - digamma(total + n[..., None]) + digamma(a + x) - digamma(a)
+    return np.zeros(x.shape), np.zeros(n.shape), unbroadcast(by_a, a.shape)
+
+
+_EVENTS: dict[str, Any] = {
+    "Dirichlet": _dirichlet, "MultivariateNormal": _multivariate_normal, "Multinomial": _multinomial,
+    "DirichletMultinomial": _dirichlet_multinomial, "Categorical": _categorical,
+}  # fmt: skip
 OPS["log_density"] = Op("log_density", _forward, _pull)
 
 
@@ -119,13 +152,18 @@ def joint_target(
     """The sum of scalar nodes as a density over latent nodes, in their own coordinates."""
     program = Program(terms, latents, data)
     shapes = {str(node.name): node.shape for node in latents}
-    numbers = {str(node.name): node.number for node in latents}
     fixed = sum(float(v) for v, t in zip(program.values({n.number: np.ones(n.shape) for n in latents}), terms)
                 if not program.varies(t))  # fmt: skip
     varying = [program.varies(term) for term in terms]
+    blocks: list[tuple[int, slice, tuple[int, ...]]] = []
+    for node in latents:
+        start = blocks[-1][1].stop if blocks else 0
+        blocks.append((node.number, slice(start, start + node.size), node.shape))
 
     def inputs(x: np.ndarray) -> dict[int, np.ndarray]:
-        return {numbers[name]: value for name, value in target.split(x).items()}
+        if x.ndim == 1:
+            return {number: x[at].reshape(shape) for number, at, shape in blocks}
+        return {number: x[:, at].reshape(len(x), *shape) for number, at, shape in blocks}
 
     def rows(x: np.ndarray) -> np.ndarray:
         values = program.values(inputs(x), lead=True)
@@ -138,13 +176,12 @@ def joint_target(
             values, pull = program.value_and_pull(inputs(x))
             gradients = pull(ones)
         total = float(sum(values))
-        return total, np.concatenate([gradients[number].ravel() for number in numbers.values()])
+        return total, np.concatenate([gradients[number].ravel() for number, _, _ in blocks])
 
-    target = Target(
+    return Target(
         lambda x: float(np.sum(program.values(inputs(x)))) if x.ndim == 1 else rows(x),
         shapes,
         value_and_gradient=value_and_gradient,
         supports={str(node.name): node.law.support for node in latents},  # type: ignore[union-attr]
         dims={str(n.name): tuple(d or f"{n.name}_dim_{i}" for i, d in enumerate(n.dims)) for n in latents},
     )
-    return target

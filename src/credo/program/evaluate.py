@@ -53,11 +53,12 @@ class Program:
                 self._fixed[node.number] = value if value.dtype.kind in "iub" else np.asarray(value, dtype=np.float64)
         self._varying = varying
         # What a step needs, looked up once: function, pull, number, parents' numbers, which of them vary, static.
-        self._steps = [
-            (OPS[node.kind].forward, OPS[node.kind].pull, node.number, tuple(p.number for p in node.parents),
-             tuple(p.number in varying for p in node.parents), (False,) * len(node.parents), node.static)
-            for node in steps
-        ]  # fmt: skip
+        self._steps = []
+        for node in steps:
+            op, numbers = OPS[node.kind], tuple(parent.number for parent in node.parents)
+            varies = tuple(number in varying for number in numbers)
+            static = {**node.static, "varies": varies}
+            self._steps.append((op.forward, op.pull, node.number, numbers, varies, (False,) * len(numbers), static))
 
     def values(self, inputs: Mapping[int, np.ndarray], lead: bool = False) -> list[np.ndarray]:
         """The outputs; with `lead` every input has a leading axis of draws, and so has every output that depends on
@@ -94,8 +95,7 @@ class Program:
                 found = back(flowing, values[number], [values[k] for k in parents], static)
                 for parent, has, gradient in zip(parents, varies, found):
                     if has and gradient is not None:
-                        known = gradients.get(parent)
-                        gradients[parent] = gradient if known is None else known + gradient
+                        gradients[parent] = gradients[parent] + gradient if parent in gradients else gradient
             out = {}
             for node in self.inputs:
                 gradient = np.asarray(gradients.get(node.number, 0.0))

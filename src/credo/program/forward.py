@@ -46,10 +46,8 @@ def law_at(
 def draw(law: Family, shape: tuple[int, ...], n: int, rng: np.random.Generator) -> np.ndarray:
     """One draw for each of n rows of parameters, (n, *shape)."""
     if law.event_ndim:
-        rows = [unchecked(type(law), {k: _row(v, i, n) for k, v in law.parameters.items()}) for i in range(n)]
-        batch = np.shape(rows[0]._draw((), rng))
-        extra = shape[: len(shape) - len(batch)]
-        return np.stack([row._draw(extra, rng) for row in rows])
+        rows = ({k: _row(k, v, i, shape) for k, v in law.parameters.items()} for i in range(n))
+        return np.stack([unchecked(type(law), row)._draw((), rng) for row in rows])
     spread = {}
     for name, value in law.parameters.items():
         last = np.shape(value)[-1:] if type(law).__name__ == "Categorical" else ()
@@ -59,8 +57,13 @@ def draw(law: Family, shape: tuple[int, ...], n: int, rng: np.random.Generator) 
     return np.asarray(unchecked(type(law), spread)._draw((), rng))
 
 
-def _row(value: Any, i: int, n: int) -> Any:
-    return value[i] if np.ndim(value) > 1 and len(value) == n else value
+def _row(name: str, value: Any, i: int, shape: tuple[int, ...]) -> Any:
+    """The parameter at draw i, repeated along the node's axes: those that vary have one axis more than the node, or
+    than a matrix."""
+    value = value[i] if np.ndim(value) > max(len(shape), 2 if name == "covariance" else 1) else value
+    if name == "covariance":
+        return value
+    return np.broadcast_to(value, shape[:-1] if name == "n" else shape)
 
 
 def sample_forward(model: Model, n: int, random_state: Any) -> dict[str, np.ndarray]:

@@ -34,7 +34,7 @@ def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     rows = density_rows(collapsed, free, bijection)
     density = Density(None, rows, lambda z: free.evaluate(z, gradient=True))  # type: ignore[arg-type,return-value]
     try:
-        mode, _, _ = find_mode(density, bijection.inverse(collapsed.start()), np.ones(free.dim))
+        mode, _, _ = find_mode(density, bijection.inverse(collapsed.start), np.ones(free.dim))
         covariance = _curvature(density, mode)
     except (NumericalError, np.linalg.LinAlgError):
         return None

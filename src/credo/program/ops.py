@@ -25,7 +25,8 @@ EVERYWHERE: Bounds = (-np.inf, np.inf)
 @dataclass(frozen=True)
 class Op:
     """name; forward(values, lead, static); pull(gradient, out, values, static) → one gradient an argument, without
-    draws' axis; bounds(of the arguments, static); `elementwise` operations broadcast; written : how it is shown."""
+    draws' axis, or None for those that do not vary (static["varies"]); bounds(of the arguments, static); `elementwise`
+    operations broadcast; written : how it is shown."""
 
     name: str
     forward: Callable[[Sequence[Array], Sequence[bool], Static], Array]
@@ -37,14 +38,16 @@ class Op:
 
 def unbroadcast(gradient: Array, shape: tuple[int, ...]) -> Array:
     """Summed over the axes along which an argument of this shape was repeated."""
-    if np.shape(gradient) == shape:
-        return gradient
     gradient = np.asarray(gradient)
+    if gradient.shape == shape:
+        return gradient
+    if not shape:
+        return gradient.sum()
     extra = gradient.ndim - len(shape)
     gradient = gradient.sum(axis=tuple(range(extra))) if extra > 0 else gradient
     repeated = tuple(i for i, n in enumerate(shape) if n == 1 and gradient.shape[i] != 1)
     gradient = gradient.sum(axis=repeated, keepdims=True) if repeated else gradient
-    return np.broadcast_to(gradient, shape)
+    return gradient if gradient.shape == shape else np.broadcast_to(gradient, shape)
 
 
 def aligned(values: Sequence[Array], lead: Sequence[bool], ndims: Sequence[int] | None = None) -> list[Array]:
@@ -68,7 +71,7 @@ def _binary(name: str, function: Any, pull: Any, bounds: Any, written: str) -> O
     def back(g: Array, out: Array, values: Sequence[Array], static: Static) -> Sequence[Array]:
         a, b = values
         da, db = pull(g, out, a, b)
-        return unbroadcast(da, np.shape(a)), unbroadcast(db, np.shape(b))
+        return unbroadcast(da, a.shape), unbroadcast(db, b.shape)
 
     return Op(name, forward, back, lambda ranges, static: bounds(*ranges), True, written)
 

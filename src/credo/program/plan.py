@@ -90,9 +90,8 @@ def plan_of(model: Model, inference: str = "auto") -> Plan:
         method = _method(_count(rest))
         rung = "collapsed" if rest else "exact"
     if exactly and rest and method == "nuts":
-        steps.append(
-            Step("hyperparameters", tuple(left), f"{_count(rest)} numbers, more than {MOST_BY_QUADRATURE}: NUTS")
-        )
+        why = f"more than {MOST_BY_IMPORTANCE}" if rung == "collapsed" else "nothing integrated out"
+        steps.append(Step("hyperparameters", tuple(left), f"{_count(rest)} numbers, {why}: NUTS"))
     treatment = {
         str(node.name): "exact" if node.number in inside else "conjugate" if node.number in conjugate else method
         for node in latents

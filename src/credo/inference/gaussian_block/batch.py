@@ -1,33 +1,28 @@
 """Many evaluations of a small block side by side: quadrature over hyperparameters, and one draw for each draw of them.
 
-Axes: B sets of coefficients, D coefficients, p latents.
+Axes: B sets of coefficients, D coefficients, p latents. Rows whose precision has lost too many digits (a scale near 0)
+are done one by one.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.inference.gaussian_block.dense import DensePrecision
+from credo.inference.gaussian_block.dense import SMALLEST_PIVOT, DensePrecision
 from credo.inference.gaussian_block.products import Weights
 
 if TYPE_CHECKING:
     from credo.inference.gaussian_block.block import GaussianBlock
 
-__all__ = ["chunks", "solve_batch"]
+__all__ = ["BatchSolved", "chunks", "solve_batch"]
 
 # Cells of all the precisions of a chunk: 16 MiB of float64, which a cache holds half of.
 CHUNK_CELLS = 2**21
-
-
-class BatchSolved(NamedTuple):
-    """values (B,), means (B, p) of z, half (B, p, p) = L⁻¹ of each precision; gradients (B, D) or None"""
-
-    values: np.ndarray
-    means: np.ndarray
-    half: np.ndarray
-    gradients: np.ndarray | None
+# A diagonal entry that is above any sum of squares.
+HUGE = 1e300
 
 
 def chunks(block: GaussianBlock, x: np.ndarray) -> list[np.ndarray]:
@@ -36,44 +31,112 @@ def chunks(block: GaussianBlock, x: np.ndarray) -> list[np.ndarray]:
     return [x[start : start + step] for start in range(0, len(x), step)]
 
 
-def solve_batch(block: GaussianBlock, x: np.ndarray, gradient: bool) -> BatchSolved | None:
-    """All of x (B, D) at once; None where some of them need more care than that (or more than dense LAPACK)."""
-    precision = block._precision
-    if not isinstance(precision, DensePrecision) or block._rowwise:
+def solve_batch(block: GaussianBlock, x: np.ndarray) -> BatchSolved | None:
+    """All of x (B, D) at once; None where the block takes more than dense LAPACK."""
+    if not isinstance(block._precision, DensePrecision) or block._rowwise:
         return None
-    products, p = block._products, block.size
     while True:
-        w = products.weights(x)
-        h, g = precision.assemble(w.pairs).reshape(-1, p, p), w.cross @ products.cross
-        try:
-            lower = np.linalg.cholesky(h)
-        except np.linalg.LinAlgError:
-            return None
-        pivots = np.diagonal(lower, axis1=1, axis2=2)
-        if not (pivots * pivots > precision.least * np.diagonal(h, axis1=1, axis2=2)).all():
-            return None
-        half = np.linalg.inv(lower)
-        white = np.matmul(half, g[:, :, None])[:, :, 0]
-        mean = -np.matmul(white[:, None], half)[:, 0]
-        constant = products.constant(w)
-        quadratic = constant - np.square(white).sum(axis=1)
-        values = _values(block, x, quadratic, 2.0 * np.log(pivots).sum(axis=1))
+        solved = BatchSolved(block, x)
+        if not solved.recentred():
+            return solved
+
+
+class BatchSolved:
+    """Of B evaluations: lower (B, p, p), the factors L of their precisions, and white (B, p) = L⁻¹ g; what follows from
+    these is computed when asked for. careful : numbers of the rows that are done one by one."""
+
+    def __init__(self, block: GaussianBlock, x: np.ndarray) -> None:
+        self.block, self.x = block, x
+        products, p = block._products, block.size
+        self.centre = products.centre
+        self.w: Weights = products.weights(x)
+        # The factor of H with g as one row more has L⁻¹g as its last row: nothing need be solved.
+        bordered = np.empty((len(x), p + 1, p + 1))
+        bordered[:, :p, :p] = block._precision.assemble(self.w.pairs).reshape(-1, p, p)
+        bordered[:, p, :p] = self.w.cross @ products.cross
+        bordered[:, p, p] = HUGE
+        factors, good = _cholesky_each(bordered)
+        self.lower, self.white = factors[:, :p, :p], factors[:, p, :p]
+        self.pivots = np.diagonal(self.lower, axis1=1, axis2=2)
+        diagonal = np.diagonal(bordered, axis1=1, axis2=2)[:, :p]
+        good &= (np.square(self.pivots) > SMALLEST_PIVOT * diagonal).all(axis=1)
+        self.careful = np.flatnonzero(~good)
+        self.constant = products.constant(self.w)
+        self.quadratic = self.constant - np.square(self.white).sum(axis=1)
+
+    def recentred(self) -> bool:
+        """Whether the block was centred at the mean of the likeliest row, because digits were being lost."""
+        values = self._quick_values.copy()
+        values[self.careful] = -np.inf
         best = int(np.argmax(values))
-        if not block._recentred(float(constant[best]), float(quadratic[best]), mean[best]):
-            break
-    gradients = _gradients(block, x, w, half, mean) if gradient else None
-    return BatchSolved(values, products.centre + mean, half, gradients)
+        if not np.isfinite(values[best]):
+            return False
+        mean = -np.linalg.solve(self.lower[best].T, self.white[best])
+        return self.block._recentred(float(self.constant[best]), float(self.quadratic[best]), mean)
+
+    @cached_property
+    def _quick_values(self) -> np.ndarray:
+        products = self.block._products
+        log_det = 2.0 * np.log(self.pivots).sum(axis=1)
+        scales = np.log(self.x[:, products.scale_slots]) @ products.rows
+        return self.block._constant - 0.5 * (self.quadratic + log_det) - scales
+
+    @property
+    def values(self) -> np.ndarray:
+        """log ∫, (B,)."""
+        values = self._quick_values.copy()
+        for k in self.careful:
+            values[k] = self.block.log_marginal(self.x[k], gradient=False)[0]
+        return values
+
+    @cached_property
+    def half(self) -> np.ndarray:
+        """L⁻¹ of each precision (B, p, p)."""
+        half = np.linalg.inv(self.lower)
+        for k in self.careful:
+            half[k] = self.block.condition(self.x[k])._factor.half
+        return half
+
+    @property
+    def means(self) -> np.ndarray:
+        """(B, p) of z."""
+        means = self.centre - np.matmul(self.white[:, None], self.half)[:, 0]
+        for k in self.careful:
+            means[k] = self.block.condition(self.x[k]).mean
+        return means
+
+    @property
+    def gradients(self) -> np.ndarray:
+        """(B, D)."""
+        products, half = self.block._products, self.half
+        mean = -np.matmul(self.white[:, None], half)[:, 0]
+        second = np.matmul(half.swapaxes(1, 2), half)
+        second += mean[:, :, None] * mean[:, None]
+        inner = second.reshape(len(self.x), -1) @ self.block._precision.G.T
+        gradients = np.zeros_like(self.x)
+        products.add_gradient(gradients, self.x, self.w, inner, mean @ products.cross.T)
+        for k in self.careful:
+            gradients[k] = self.block.log_marginal(self.x[k])[1]
+        return gradients
+
+    def draws(self, rng: np.random.Generator) -> np.ndarray:
+        """One draw of z for each (B, p)."""
+        white = rng.standard_normal(self.white.shape)
+        quick = np.linalg.solve(self.lower.swapaxes(1, 2), (white - self.white)[:, :, None])[:, :, 0]
+        draws = self.centre + quick
+        for k in self.careful:
+            belief = self.block.condition(self.x[k])
+            draws[k] = belief.mean + belief._factor.unwhiten(white[k][:, None])[:, 0]
+        return draws
 
 
-def _values(block: GaussianBlock, x: np.ndarray, quadratic: np.ndarray, log_det: np.ndarray) -> np.ndarray:
-    products = block._products
-    return block._constant - 0.5 * (quadratic + log_det) - np.log(x[:, products.scale_slots]) @ products.rows
-
-
-def _gradients(block: GaussianBlock, x: np.ndarray, w: Weights, half: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    products, precision = block._products, block._precision
-    second = np.matmul(half.swapaxes(1, 2), half)
-    second += mean[:, :, None] * mean[:, None]
-    gradients = np.zeros_like(x)
-    products.add_gradient(gradients, x, w, second.reshape(len(x), -1) @ precision.G.T, mean @ products.cross.T)
-    return gradients
+def _cholesky_each(h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of h (B, m, m), and which of them exist (B,); the others are identities."""
+    try:
+        return np.linalg.cholesky(h), np.ones(len(h), dtype=bool)
+    except np.linalg.LinAlgError:
+        if len(h) == 1:
+            return np.eye(h.shape[1])[None], np.zeros(1, dtype=bool)
+    middle = len(h) // 2
+    parts = [_cholesky_each(h[:middle]), _cholesky_each(h[middle:])]
+    return np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])

@@ -207,21 +207,21 @@ class GaussianBlock:
         """
         values, gradients = [np.zeros(0)], [np.zeros((0, self.n_coefficients))]
         for part in batch.chunks(self, self._batch(x)):
-            solved = batch.solve_batch(self, part, gradient)
+            solved = batch.solve_batch(self, part)
             if solved is None:
                 each: list[Any] = [self.log_marginal(row, gradient=gradient) for row in part]
                 values.append(np.array([one[0] for one in each]))
                 gradients += [one[1][None] for one in each if gradient]
             else:
                 values.append(solved.values)
-                gradients += [] if solved.gradients is None else [solved.gradients]
+                gradients += [solved.gradients] if gradient else []
         return np.concatenate(values), np.concatenate(gradients) if gradient else None
 
     def moments(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Means (B, p) and sds (B, p) of z at each of B flat vectors x (B, D)."""
         means, sds = [np.zeros((0, self.size))], [np.zeros((0, self.size))]
         for part in batch.chunks(self, self._batch(x)):
-            solved = batch.solve_batch(self, part, False)
+            solved = batch.solve_batch(self, part)
             if solved is None:
                 beliefs = [self.condition(row) for row in part]
                 means.append(np.array([one.mean for one in beliefs]))
@@ -235,12 +235,11 @@ class GaussianBlock:
         """One draw of z (B, p) given each of B flat vectors x (B, D): with x drawn from its posterior, joint draws."""
         draws = [np.zeros((0, self.size))]
         for part in batch.chunks(self, self._batch(x)):
-            solved = batch.solve_batch(self, part, False)
+            solved = batch.solve_batch(self, part)
             if solved is None:
                 draws.append(np.concatenate([self.condition(row).sample(1, rng) for row in part]))
             else:
-                white = rng.standard_normal((len(part), 1, self.size))
-                draws.append(solved.means + np.matmul(white, solved.half)[:, 0])
+                draws.append(solved.draws(rng))
         return np.concatenate(draws)
 
     def _compressed_rows(self) -> accurate.CompressedRows | None:

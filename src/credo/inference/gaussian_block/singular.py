@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-import scipy.sparse.linalg
 
 from credo.errors import NotIdentifiedError
 
@@ -42,7 +41,9 @@ def null_columns(matrix: Any) -> np.ndarray:
     if matrix.shape[0] <= LARGEST_DENSE:
         direction = np.linalg.eigh(scaled.toarray())[1][:, 0]
     else:
-        solver = scipy.sparse.linalg.splu((scaled + 1e-9 * scipy.sparse.eye_array(matrix.shape[0])).tocsc())
+        from scipy.sparse.linalg import splu  # takes long to import, and only this error needs it
+
+        solver = splu((scaled + 1e-9 * scipy.sparse.eye_array(matrix.shape[0])).tocsc())
         direction = np.cos(np.arange(matrix.shape[0]))  # any start that is not orthogonal to it
         for _ in range(4):
             direction = solver.solve(direction)

@@ -118,7 +118,9 @@ def _look_around(lattice: Lattice) -> None:
 
 
 def _refine(lattice: Lattice, tolerance: float, limit: int) -> LatticePosterior:
-    depth, level, previous = SHALLOW if lattice.sparing else DEPTH, 0, None
+    depth, level = SHALLOW if lattice.sparing else DEPTH, 0
+    before: Estimate | None = None
+    previous: Estimate | None = None
     most = min(limit, MOST_FIRST * lattice.d**2)
     errors: dict[str, float] = {}
     while True:
@@ -129,14 +131,16 @@ def _refine(lattice: Lattice, tolerance: float, limit: int) -> LatticePosterior:
             if found is not None:
                 return found
         now = _estimate(lattice, level)
-        if previous is not None:
-            errors = {**_errors(previous, now, lattice.d), "tail": tail}
-            if max(errors.values()) <= tolerance:
-                return _posterior(lattice, level, now, errors, True)
-            complete &= errors["log_evidence"] > tolerance  # a finer lattice would not mend the tail
         growth = lattice.refinement(level + 1) / lattice.refinement(level)
-        last = FINEST if lattice.d == 1 else 2 * FINEST - 1
-        if previous is not None and (not complete or level == last or growth * len(lattice.log_p) > limit):
+        last = level == (FINEST if lattice.d == 1 else 2 * FINEST - 1) or growth * len(lattice.log_p) > limit
+        if previous is not None:
+            errors = {**_errors(before, previous, now, lattice.d), "tail": tail}
+            # Two lattices may share an error in two dimensions or more, three do not.
+            settled = before is not None or lattice.d == 1 or lattice.sparing or last
+            if max(errors.values()) <= tolerance and settled:
+                return _posterior(lattice, level, now, errors, True)
+            complete &= errors["log_evidence"] > tolerance or not settled  # a finer lattice would not mend the tail
+        if previous is not None and (not complete or last):
             worst = max(errors, key=lambda name: errors[name])
             warn(
                 f"Quadrature over {lattice.d} hyperparameters stopped at {len(lattice.log_p)} nodes: the error of "
@@ -144,7 +148,7 @@ def _refine(lattice: Lattice, tolerance: float, limit: int) -> LatticePosterior:
                 ConvergenceWarning,
             )
             return _posterior(lattice, level, now, errors, False)
-        previous, level = now, level + 1
+        before, previous, level = previous, now, level + 1
 
 
 def _flooded(lattice: Lattice, level: int, depth: float, tolerance: float, limit: int) -> tuple[bool, float, float]:
@@ -209,22 +213,29 @@ def _estimate(lattice: Lattice, level: int) -> Estimate:
     return Estimate(float(top + np.log(total * lattice.cell(level))), mean, sd)
 
 
-def _errors(previous: Estimate, now: Estimate, d: int) -> dict[str, float]:
-    """Errors of the finer of two levels from what it changed.
+def _errors(before: Estimate | None, previous: Estimate, now: Estimate, d: int) -> dict[str, float]:
+    """Errors of the finest of three levels from what it changed.
 
-    Its dual lattice reaches √2 times as far (twice in one dimension). If the Fourier transform falls off like
-    exp(−c k), as for the exponential tails of log scales, an error e becomes e^√2 (e²); less for Normals.
+    Its dual lattice reaches √2 times as far as the last one's (twice in one dimension), and twice as far as the one's
+    before. If the Fourier transform falls off like exp(−c k), as for the exponential tails of log scales, an error e
+    becomes e^√2 and e²; less for Normals. Both are looked at: where the transform is long along one direction only,
+    two lattices in a row may share its error, and three do not.
     """
-    power = 2.0 if d == 1 else np.sqrt(2.0)
-    sd = np.maximum(now.sd, np.finfo(float).tiny)
-    changes = {
-        "log_evidence": abs(now.log_evidence - previous.log_evidence),
-        "mean": float(np.max(np.abs(now.mean - previous.mean) / sd)),
-        "sd": float(np.max(np.abs(now.sd - previous.sd) / sd)),
-    }
-    worst = max(changes.values())
+    worst = _predicted(previous, now, 2.0 if d == 1 else np.sqrt(2.0))
+    if d > 1 and before is not None:
+        worst = max(worst, _predicted(before, now, 2.0))
     # One number for all three: which of them happens to stand still says nothing of the rule.
-    return {name: float(min(worst, 2.0 * worst**power)) for name in changes}
+    return dict.fromkeys(("log_evidence", "mean", "sd"), worst)
+
+
+def _predicted(coarse: Estimate, fine: Estimate, power: float) -> float:
+    sd = np.maximum(fine.sd, np.finfo(float).tiny)
+    worst = max(
+        abs(fine.log_evidence - coarse.log_evidence),
+        float(np.max(np.abs(fine.mean - coarse.mean) / sd)),
+        float(np.max(np.abs(fine.sd - coarse.sd) / sd)),
+    )
+    return float(min(worst, 2.0 * worst**power))
 
 
 def _count_modes(lattice: Lattice, level: int) -> int:

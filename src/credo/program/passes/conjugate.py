@@ -1,9 +1,9 @@
 """Conjugate leaves: latent nodes whose law given the others stays in its family.
 
-A Beta node behind Bernoulli, Binomial or Geometric data, a Gamma node behind Poisson (with known exposures),
-Exponential or Gamma data, an Inverse-Gamma variance behind Normal data of known mean, a Dirichlet node behind
-Categorical or Multinomial data: directly, or picked by group codes. The node is integrated out: what is left of it is
-the log probability of its data as an expression of its own parameters, which may be latent.
+A Beta node behind Bernoulli, Binomial or Geometric data, a Gamma node behind Poisson, Exponential or Gamma data, an
+Inverse-Gamma variance behind Normal data of known mean, a Dirichlet node behind Categorical or Multinomial data:
+directly, or picked by group codes, rates and variances also times known numbers. The node is integrated out: what is
+left of it is the log probability of its data as an expression of its own parameters, which may be latent.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from credo.distributions import Beta, Dirichlet, Family, Gamma, InverseGamma
 from credo.program.evaluate import Program
 from credo.program.model import Factor
 from credo.program.nodes import Node, apply, as_node
-from credo.program.passes.affine import dependencies
+from credo.program.passes.affine import Affine, NotAffineError, dependencies
+from credo.program.passes.centring import substituted
 
 __all__ = ["Leaf", "conjugate_leaves"]
 
@@ -118,37 +119,37 @@ def _fixed(value: Any, memo: Memo) -> np.ndarray | None:
     return None if dependencies(node, memo) else np.asarray(Program([node], []).values({})[0], dtype=np.float64)
 
 
-def _place(value: Any, node: Node, shape: tuple[int, ...], memo: Memo) -> Callable[[np.ndarray], np.ndarray] | None:
-    """How numbers of an array of `shape` are added up by entries of the node that `value` stands for: the node itself,
-    or its entries by group codes; None if it is anything else."""
-    if value is node:
-        extra = len(shape) - node.ndim
-        if extra < 0:
-            return lambda x: np.broadcast_to(x, node.shape)
+@dataclass(frozen=True)
+class _Place:
+    """Which entry of the node each cell of the data stands on, and times what known number."""
 
-        def gathered(x: np.ndarray) -> np.ndarray:
-            x = np.broadcast_to(x, shape).sum(axis=tuple(range(extra)))
-            repeated = tuple(i for i, n in enumerate(node.shape) if n == 1 and x.shape[i] != 1)
-            return x.sum(axis=repeated, keepdims=True) if repeated else x
+    entries: np.ndarray
+    times: np.ndarray
+    node: Node
 
-        return gathered
-    if isinstance(value, Node) and value.kind == "take" and value.parents[0] is node and value.shape == shape:
-        codes = _fixed(value.parents[1], memo)
-        if codes is None or node.ndim != 1:
-            return None
-        at = codes.astype(np.intp).ravel()
-        return lambda x: np.bincount(at, weights=np.broadcast_to(x, shape).ravel(), minlength=node.size)
-    return None
+    def gathered(self, x: Any) -> np.ndarray:
+        """Numbers, one a cell, added up by entries of the node."""
+        weights = np.broadcast_to(x, self.entries.shape).ravel()
+        return np.bincount(self.entries.ravel(), weights, minlength=self.node.size).reshape(self.node.shape)
 
 
-def _scaled(value: Any, node: Node, memo: Memo) -> tuple[Any, np.ndarray]:
-    """The part of exposure × node that is the node, and the exposure."""
-    if isinstance(value, Node) and value.kind == "multiply":
-        for part, other in (value.parents, value.parents[::-1]):
-            exposure = _fixed(other, memo)
-            if exposure is not None and node.number in dependencies(part, memo):
-                return part, exposure
-    return value, np.ones(())
+def _place(value: Any, node: Node, shape: tuple[int, ...]) -> _Place | None:
+    """Where `value` is entries of the node, moved, picked and multiplied by known numbers; None if it is anything
+    else."""
+    try:
+        terms = Affine({node.number: 0}, node.size).form(as_node(value))
+    except NotAffineError:
+        return None
+    if len(terms) != 1:
+        return None
+    term = terms[0]
+    if term.matrix is None or term.coefficient is not None or term.row is not None:
+        return None
+    if not np.all(np.diff(term.matrix.indptr) == 1):
+        return None
+    entries, times = (np.broadcast_to(each.reshape(value.shape), shape) for each in (term.matrix.indices,
+                                                                                    term.matrix.data))  # fmt: skip
+    return _Place(entries.astype(np.intp), times, node)
 
 
 def _known(child: Factor) -> np.ndarray | None:
@@ -160,14 +161,14 @@ def _beta(child: Factor, node: Node, memo: Memo) -> _Seen | None:
     y, kind = _known(child), type(law).__name__
     if y is None or kind not in ("Bernoulli", "Binomial", "Geometric"):
         return None
-    place = _place(law.p, node, y.shape, memo)
+    place = _place(law.p, node, y.shape)
     n = _fixed(law.n, memo) if kind == "Binomial" else np.ones(())
-    if place is None or n is None:
+    if place is None or n is None or np.any(place.times != 1.0):
         return None
     if kind == "Geometric":
-        return _Seen(place(np.ones(y.shape)), place(y.astype(np.float64)), 0.0)
+        return _Seen(place.gathered(1.0), place.gathered(y), 0.0)
     choose = log_gamma(n + 1.0) - log_gamma(y + 1.0) - log_gamma(n - y + 1.0)
-    return _Seen(place(y.astype(np.float64)), place(n - y), float(np.broadcast_to(choose, y.shape).sum()))
+    return _Seen(place.gathered(y), place.gathered(n - y), float(np.broadcast_to(choose, y.shape).sum()))
 
 
 def _gamma(child: Factor, node: Node, memo: Memo) -> _Seen | None:
@@ -177,17 +178,17 @@ def _gamma(child: Factor, node: Node, memo: Memo) -> _Seen | None:
         return None
     if kind == "Gamma" and _fixed(law.shape, memo) is None:
         return None
-    part, exposure = _scaled(law.rate, node, memo)
-    place = _place(part, node, y.shape, memo)
-    if place is None or np.any(exposure <= 0.0):
+    place = _place(law.rate, node, y.shape)
+    if place is None or np.any(place.times <= 0.0):
         return None
+    exposure = place.times
     if kind == "Poisson":
         constant = np.sum(y * np.log(exposure) - log_gamma(y + 1.0))
-        return _Seen(place(y.astype(np.float64)), place(exposure), float(constant))
+        return _Seen(place.gathered(y), place.gathered(exposure), float(constant))
     shape = np.ones(()) if kind == "Exponential" else _fixed(law.shape, memo)
     assert shape is not None
     constant = np.sum(np.broadcast_to(shape * np.log(exposure) - log_gamma(shape) + (shape - 1.0) * np.log(y), y.shape))
-    return _Seen(place(shape), place(y * exposure), float(constant))
+    return _Seen(place.gathered(shape), place.gathered(y * exposure), float(constant))
 
 
 def _variance(child: Factor, node: Node, memo: Memo) -> _Seen | None:
@@ -196,17 +197,18 @@ def _variance(child: Factor, node: Node, memo: Memo) -> _Seen | None:
     if y is None or type(law).__name__ != "Normal":
         return None
     mean = _fixed(law.mean, memo)
-    sd = law.sd
-    if mean is None or not isinstance(sd, Node):
+    root = law.sd
+    if mean is None or not isinstance(root, Node):
         return None
-    inner: Any = sd.parents[0] if sd.kind == "sqrt" else None
-    if sd.kind == "take" and sd.parents[0].kind == "sqrt":  # √v[g]
-        inner = sd.parents[0].parents[0][sd.parents[1]]
-    place = None if inner is None else _place(inner, node, y.shape, memo)
-    if place is None:
+    while root.kind in ("take", "reshape", "slice", "identity"):  # √v by group codes
+        root = root.parents[0]
+    if root.kind != "sqrt":
         return None
-    n = float(y.size)
-    return _Seen(place(np.full(y.shape, 0.5)), place(0.5 * np.square(y - mean)), -0.5 * n * np.log(2.0 * np.pi))
+    place = _place(substituted(law.sd, {root.number: root.parents[0]}), node, y.shape)
+    if place is None or np.any(place.times <= 0.0):
+        return None
+    constant = -0.5 * np.sum(np.log(2.0 * np.pi * place.times))
+    return _Seen(place.gathered(0.5), place.gathered(0.5 * np.square(y - mean) / place.times), float(constant))
 
 
 def _categories(child: Factor, node: Node, memo: Memo) -> _Seen | None:
