@@ -216,3 +216,30 @@ def test_the_plate_diagram_is_xml_that_names_every_node():
     for name in ("X", "g", "w", "tau", "sigma", "total", "obs: 40", "group: 4"):
         assert name in text
     assert len([e for e in root.iter() if e.tag.endswith("circle")]) == 5
+
+
+def test_a_variance_that_scales_everything_is_conjugate():
+    """Normal–Inverse-Gamma: y is Student-t with 2a degrees of freedom and scale matrix (b/a)(I + 4XXᵀ)."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(25, 2))
+    y = X @ [1.0, -2.0] + 0.5 * rng.normal(size=25)
+    m = cr.Model()
+    v = m.latent("v", cr.InverseGamma(shape=3.0, scale=2.0))
+    w = m.latent("w", cr.Normal(0, 2.0 * cr.math.sqrt(v)), shape=2)
+    m.observed("y", cr.Normal(X @ w, cr.math.sqrt(v)), y)
+    posterior = m.fit(random_state=0)
+    assert posterior.explain().rung == "exact"
+    assert posterior.explain().treatment == {"v": "conjugate", "w": "exact"}
+    marginal = cr.MultivariateStudentT(6.0, np.zeros(25), 2.0 / 3.0 * (np.eye(25) + 4.0 * X @ X.T))
+    assert posterior.log_evidence == pytest.approx(float(marginal.log_prob(y)), rel=1e-12)
+    precision = X.T @ X + np.eye(2) / 4.0
+    mean = np.linalg.solve(precision, X.T @ y)
+    scale = (2.0 + 0.5 * (y @ y - mean @ precision @ mean)) / (3.0 + 12.5 - 1.0)
+    np.testing.assert_allclose(posterior.mean["w"], mean, rtol=1e-12)
+    np.testing.assert_allclose(posterior.mean["v"], scale, rtol=1e-12)
+    np.testing.assert_allclose(posterior.sd["w"], np.sqrt(scale * np.diag(np.linalg.inv(precision))), rtol=1e-12)
+    known = cr.Model()  # one row with a scale of its own, and it is no longer conjugate
+    v = known.latent("v", cr.InverseGamma(shape=3.0, scale=2.0))
+    w = known.latent("w", cr.Normal(0, 2.0), shape=2)
+    known.observed("y", cr.Normal(X @ w, cr.math.sqrt(v)), y)
+    assert known.explain().treatment["v"] == "quadrature"

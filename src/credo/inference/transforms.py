@@ -236,8 +236,20 @@ class Bijection:
     parts: tuple[Transform, ...]
 
     @cached_property
-    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
-        return np.cumsum([p.size for p in self.parts])[:-1], np.cumsum([p.free for p in self.parts])[:-1]
+    def _merged(self) -> list[tuple[Transform, slice, slice]]:
+        """Each part and its places in x and z, intervals side by side made one: numbers move independently."""
+        merged: list[tuple[Transform, slice, slice]] = []
+        at = free = 0
+        for part in self.parts:
+            x, z = slice(at, at + part.size), slice(free, free + part.free)
+            at, free = x.stop, z.stop
+            last = merged[-1][0] if merged else None
+            if isinstance(part, Interval) and isinstance(last, Interval):
+                _, before_x, before_z = merged.pop()
+                part = Interval(np.append(last.low, part.low), np.append(last.high, part.high))
+                x, z = slice(before_x.start, at), slice(before_z.start, free)
+            merged.append((part, x, z))
+        return merged
 
     @property
     def free(self) -> int:
@@ -248,24 +260,22 @@ class Bijection:
         return all(isinstance(p, Interval) and not any(k.any() for k in p._kinds) for p in self.parts)
 
     def forward(self, z: np.ndarray) -> np.ndarray:
-        blocks = np.split(z, self._ends[1], axis=-1)
-        return np.concatenate([p.forward(b) for p, b in zip(self.parts, blocks)], axis=-1)
+        return _joined([part.forward(z[..., b]) for part, _, b in self._merged])
 
     def inverse(self, x: np.ndarray) -> np.ndarray:
-        blocks = np.split(np.asarray(x, dtype=np.float64), self._ends[0], axis=-1)
-        return np.concatenate([p.inverse(b) for p, b in zip(self.parts, blocks)], axis=-1)
+        x = np.asarray(x, dtype=np.float64)
+        return _joined([part.inverse(x[..., a]) for part, a, _ in self._merged])
 
     def log_jacobian(self, x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        each = [
-            p.log_jacobian(a, b)
-            for p, a, b in zip(self.parts, np.split(x, self._ends[0], axis=-1), np.split(z, self._ends[1], axis=-1))
-        ]
-        return np.sum([value for value, _ in each], axis=0), np.concatenate([slope for _, slope in each], axis=-1)
+        each = [part.log_jacobian(x[..., a], z[..., b]) for part, a, b in self._merged]
+        return sum(value for value, _ in each), _joined([slope for _, slope in each])  # type: ignore[return-value]
 
     def pull_back(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> np.ndarray:
-        xs, gs = np.split(x, self._ends[0], axis=-1), np.split(g, self._ends[0], axis=-1)
-        zs = np.split(z, self._ends[1], axis=-1)
-        return np.concatenate([p.pull_back(a, b, c) for p, a, b, c in zip(self.parts, xs, zs, gs)], axis=-1)
+        return _joined([part.pull_back(x[..., a], z[..., b], g[..., a]) for part, a, b in self._merged])
+
+
+def _joined(blocks: list[np.ndarray]) -> np.ndarray:
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=-1)
 
 
 def unconstrained(target: Target, jacobian: bool = True) -> tuple[Target, Bijection]:

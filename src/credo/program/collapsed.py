@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import gammaln
 
-from credo.distributions import Flat
+from credo.distributions import Flat, InverseGamma
 from credo.errors import NotIdentifiedError, NumericalError
 from credo.inference.gaussian_block import GaussianBelief, GaussianBlock
 from credo.inference.gaussian_block.dense import DensePrecision
@@ -18,7 +20,7 @@ from credo.inference.transforms import unconstrained
 from credo.program.density import log_density
 from credo.program.evaluate import Program
 from credo.program.explain import Step
-from credo.program.fitting import Found, numerical
+from credo.program.fitting import Found, numerical, sampled
 from credo.program.forward import draw, law_at
 from credo.program.nodes import Node
 from credo.program.passes.centring import typical
@@ -26,6 +28,9 @@ from credo.program.passes.factors import rows_of
 from credo.program.plan import Plan
 
 __all__ = ["Collapsed", "fit_collapsed"]
+
+# Cells of the arrays of a chunk of θ: 16 MiB each.
+CHUNK_CELLS = 2**21
 
 
 class Collapsed:
@@ -58,6 +63,8 @@ class Collapsed:
             self._base[slot] = np.ravel(ones[len(terms) + k])
             if self._program.varies(node):
                 self._slots.append((len(terms) + k, slot))
+        #: cells of all arrays that depend on θ, for chunks and costs
+        self._cells = sum(factor.node.size for factor in plan.factors)
         self.is_proper = not any(isinstance(factor.law, Flat) for factor in plan.factors)
 
     @staticmethod
@@ -116,7 +123,7 @@ class Collapsed:
         """Roughly how long an evaluation with its gradient takes, by the block's structure alone: what is done must not
         depend on how busy the machine is."""
         if self.block is None:
-            return 1e-4
+            return 1e-4 + 5e-8 * self._cells
         rows = sum(factor.n for factor in self.block.factors if factor.rowwise)
         precision: Any = self.block._precision
         dense = self.block.size if isinstance(precision, DensePrecision) else precision.layout.rest_size
@@ -134,6 +141,9 @@ class Collapsed:
 
     def log_densities(self, x: np.ndarray) -> np.ndarray:
         """The density (B,) at rows of θ (B, dim)."""
+        step = max(1, CHUNK_CELLS // max(self._cells, 1))
+        if len(x) > step:
+            return np.concatenate([self.log_densities(x[i : i + step]) for i in range(0, len(x), step)])
         outputs = self._program.values(self.inputs(x), lead=True)
         total = np.zeros(len(x)) + sum(outputs[: self._n_terms])
         if self.block is None:
@@ -181,10 +191,7 @@ class Collapsed:
         if block is not None:
             try:
                 value, gradient = block.log_marginal(coefficients)
-            except (
-                NotIdentifiedError,
-                NumericalError,
-            ):  # scales too far apart for any digits: see `require_identified`
+            except (NotIdentifiedError, NumericalError):  # scales too far apart: see `require_identified`
                 return -np.inf, np.zeros(len(x))
         seeds: list[Any] = [1.0] * self._n_terms + [None] * (len(outputs) - self._n_terms)
         for k, slot in self._slots:
@@ -244,21 +251,26 @@ def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Map
     """Draws of θ, of the block and of the leaves, and the evidence where all priors are proper."""
     collapsed = Collapsed(plan)
     collapsed.require_identified()
-    if not plan.rest:
-        return _exact(collapsed, draws, rng)
+    if plan.method == "exact":
+        return _exact(collapsed, draws, rng) if plan.variance is None else _exact_scaled(collapsed, draws, rng)
+    names, steps = tuple(str(n.name) for n in plan.rest), []
     if plan.method == "quadrature":
         from credo.program.quadrature import fit_quadrature
 
-        return fit_quadrature(collapsed, draws, rng, options)
-    if plan.method == "importance":
+        found = fit_quadrature(collapsed, draws, rng, options)
+        if found.result.ok or (collapsed.block is not None and not collapsed.has_batch):
+            return found
+        steps.append(Step("rest", names, "quadrature did not reach its accuracy: importance sampling"))
+    if plan.method in ("quadrature", "importance"):
         from credo.program.importance import fit_importance
 
         weighed = fit_importance(collapsed, draws, rng)
         if weighed is not None:
-            return weighed
-        steps = [Step("hyperparameters", tuple(str(n.name) for n in plan.rest), "importance weights failed: NUTS")]
-    else:
-        steps = []
+            return dataclasses.replace(weighed, steps=steps)
+        steps.append(Step("rest", names, "importance weights failed, or there are several modes: NUTS"))
+    if plan.block is None and not plan.leaves:
+        found = sampled(plan, draws, rng, options)
+        return dataclasses.replace(found, steps=[*steps, *found.steps])
     found = numerical(collapsed.target, "nuts", draws, rng, options)
     x = np.concatenate([v.reshape(*v.shape[:2], -1) for v in found.values.values()], axis=2)
     chains, n = x.shape[:2]
@@ -283,6 +295,39 @@ def _exact(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found:
         evidence += belief.log_marginal
     values |= leaf_draws(collapsed, np.empty((draws, 0)), rng)
     moments |= {name: (m[0], sd[0]) for name, (m, sd) in leaf_moments(collapsed, np.empty((1, 0))).items()}
+    return Found(ordered(plan, in_chains(values)), Result("exact", "exact"),
+                 log_evidence=evidence if collapsed.is_proper else float("nan"), moments=moments)  # fmt: skip
+
+
+def _exact_scaled(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found:
+    """A block whose sds are all known numbers times √v, v Inverse-Gamma: see `passes.scale`."""
+    plan, block = collapsed.plan, collapsed.block
+    assert block is not None
+    assert plan.variance is not None
+    law: Any = plan.variance.law
+    rows = sum(factor.n for factor in block.factors) - block.size
+    one, two = (np.full(1, v) for v in (1.0, 2.0))
+    outputs = collapsed._program.values(collapsed.inputs(one))
+    first = block.log_marginal(collapsed.coefficients(outputs), gradient=False)[0]
+    second = collapsed.coefficients(collapsed._program.values(collapsed.inputs(two)))
+    quadratic = 4.0 * (block.log_marginal(second, gradient=False)[0] - first + 0.5 * rows * np.log(2.0))
+    after = InverseGamma(shape=law.shape + 0.5 * rows, scale=law.scale + 0.5 * quadratic)
+    others = float(sum(outputs[: collapsed._n_terms]) - law.log_prob(1.0))
+    normal = (
+        law.shape * np.log(law.scale) - gammaln(law.shape) + gammaln(after.shape) - after.shape * np.log(after.scale)
+    )
+    evidence = others + first + 0.5 * quadratic + float(normal)
+    belief = collapsed.belief(one)
+    v = np.asarray(after.sample(draws, rng))
+    z = belief.mean + np.sqrt(v)[:, None] * (belief.sample(draws, rng) - belief.mean)
+    name = str(plan.variance.name)
+    values = {name: v, **collapsed.split(z), **leaf_draws(collapsed, v[:, None], rng)}
+    with np.errstate(all="ignore"):
+        scale = np.sqrt(np.asarray(after.mean))
+        moments = {name: (np.asarray(after.mean), np.asarray(after.sd))}
+    sds = collapsed.split(scale * belief.sd)
+    moments |= {k: (mean, sds[k]) for k, mean in collapsed.split(belief.mean).items()}
+    moments |= {k: (m[0], sd[0]) for k, (m, sd) in leaf_moments(collapsed, one[None]).items()}
     return Found(ordered(plan, in_chains(values)), Result("exact", "exact"),
                  log_evidence=evidence if collapsed.is_proper else float("nan"), moments=moments)  # fmt: skip
 

@@ -41,11 +41,11 @@ def fit_model(
         from credo.inference.map import maximise
 
         return maximise(full_target(plan), rng=rng, **options)
-    if plan.block is not None or plan.leaves:
+    if plan.method in ("exact", "quadrature", "importance") or plan.block is not None or plan.leaves:
         from credo.program.collapsed import fit_collapsed
 
         return _finished(model, plan, fit_collapsed(plan, int(draws), rng, options), rng, started)
-    return _finished(model, plan, _numerical(plan, int(draws), rng, options), rng, started)
+    return _finished(model, plan, sampled(plan, int(draws), rng, options), rng, started)
 
 
 @dataclasses.dataclass
@@ -68,13 +68,13 @@ def full_target(plan: Plan) -> Target:
     return joint_target(terms, plan.latents)
 
 
-def _numerical(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+def sampled(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
     """NUTS, or the method asked for, on the whole density."""
-    if plan.method != "nuts":
+    if plan.method in ("laplace", "metropolis", "slice"):
         return numerical(full_target(plan), plan.method, draws, rng, options)
     chosen = centred(plan.factors, plan.latents)
     terms = [factor.node if factor.law is None else log_density(factor.law, factor.node) for factor in chosen.factors]
-    found = numerical(joint_target(terms, chosen.latents), plan.method, draws, rng, options)
+    found = numerical(joint_target(terms, chosen.latents), "nuts", draws, rng, options)
     for node, expression in chosen.restore:
         inputs = {z.number: found.values[str(z.name)] for z in chosen.latents}
         chains, n = next(iter(inputs.values())).shape[:2]

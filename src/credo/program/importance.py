@@ -6,6 +6,7 @@ chain; k̂ certifies them, and where it does not, NUTS takes over.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ __all__ = ["fit_importance"]
 EVALUATIONS, SECONDS, FEWEST = 10_000, 5.0, 800
 # k̂ and effective draws that certify the answer (Vehtari et al. 2024 say 0.7; the moments of θ want a little less).
 LARGEST_K, LEAST_EFFECTIVE = 0.6, 400.0
+# Further searches for modes, how far about the first start they begin, and when two modes count as different: so many
+# sds apart, and not so many nats lower.
+MORE_STARTS, SPREAD, APART, DEPTH = 2, 1.5, 2.0, 10.0
 
 
 def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found | None:
@@ -34,11 +38,14 @@ def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     rows = density_rows(collapsed, free, bijection)
     density = Density(None, rows, lambda z: free.evaluate(z, gradient=True))  # type: ignore[arg-type,return-value]
     try:
-        mode, _, _ = find_mode(density, bijection.inverse(collapsed.start), np.ones(free.dim))
+        mode = _one_mode(density, bijection.inverse(collapsed.start), rng)
+        if mode is None:
+            return None
         covariance = _curvature(density, mode)
     except (NumericalError, np.linalg.LinAlgError):
         return None
-    n = EVALUATIONS if collapsed.has_batch else int(np.clip(SECONDS / collapsed.seconds, FEWEST, EVALUATIONS))
+    fast = collapsed.has_batch and collapsed.block is not None
+    n = EVALUATIONS if fast else int(np.clip(SECONDS / collapsed.seconds, FEWEST, EVALUATIONS))
     found = adaptive_importance(rows, mode, covariance, n, rng)
     if found.pareto_k > LARGEST_K or found.effective < LEAST_EFFECTIVE:
         return None
@@ -48,9 +55,22 @@ def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
         values |= collapsed.split(block_draws(collapsed, theta, rng))
     values |= leaf_draws(collapsed, theta, rng)
     certificate = {"pareto_k": found.pareto_k, "effective": found.effective, "evaluations": n}
-    return Found(ordered(collapsed.plan, in_chains(values)), Result("converged", "collapsed", certificate=certificate),
+    return Found(ordered(collapsed.plan, in_chains(values)), Result("converged", "importance", certificate=certificate),
                  log_evidence=found.log_evidence if collapsed.is_proper else float("nan"),
                  moments=_moments(collapsed, found, bijection))  # fmt: skip
+
+
+def _one_mode(density: Density, start: np.ndarray, rng: np.random.Generator) -> np.ndarray | None:
+    """The mode that searches from several places agree on; None where two differ, both worth something."""
+    scale = np.ones(len(start))
+    found = [find_mode(density, start, scale)[:2]]
+    for _ in range(MORE_STARTS):
+        with contextlib.suppress(NumericalError):  # a place of density 0, or from which nothing rises
+            found.append(find_mode(density, start + SPREAD * rng.standard_normal(len(start)), scale)[:2])
+    mode, best = max(found, key=lambda each: each[1])
+    widths = np.sqrt(np.diag(_curvature(density, mode)))
+    others = [x for x, value in found if best - value < DEPTH and np.abs((x - mode) / widths).max() > APART]
+    return None if others else mode
 
 
 def _moments(collapsed: Collapsed, found: AdaptiveSample, bijection: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:

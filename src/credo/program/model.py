@@ -159,9 +159,7 @@ class Model:
 
         return plan_of(self, inference).explanation
 
-    def fit(
-        self, inference: str = "auto", *, draws: int = 4000, random_state: Any = None, **options: Any
-    ) -> Any:
+    def fit(self, inference: str = "auto", *, draws: int = 4000, random_state: Any = None, **options: Any) -> Any:
         """The posterior of every latent node: a `ModelPosterior`, or a `Mode` for "map".
 
         inference : "auto" takes the cheapest rung that is certified; "exact", "collapsed", "nuts", "laplace", "map",

@@ -12,6 +12,7 @@ from credo.program.model import Factor
 from credo.program.nodes import Node
 from credo.program.passes.collapse import Block, find_block
 from credo.program.passes.conjugate import Leaf, conjugate_leaves
+from credo.program.passes.scale import common_variance
 from credo.program.prepare import prepared
 
 if TYPE_CHECKING:
@@ -28,15 +29,16 @@ MOST_BY_IMPORTANCE = 12
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """factors, latents : of the posterior; block, leaves : what is integrated out; rest : latent nodes treated
-    numerically; method : "exact", "quadrature", "importance", "nuts", "laplace", "map",
-    "metropolis" or "slice", for the rest"""
+    """factors, latents : of the posterior; block, leaves : what is integrated out; rest : other latent nodes;
+    variance : the one of them that scales the whole block, and is conjugate to it;
+    method : "exact", "quadrature", "importance", "nuts", "laplace", "map", "metropolis" or "slice", for the rest"""
 
     factors: tuple[Factor, ...]
     latents: tuple[Node, ...]
     block: Block | None
     leaves: tuple[Leaf, ...]
     rest: tuple[Node, ...]
+    variance: Node | None
     method: str
     explanation: Explanation
 
@@ -66,8 +68,9 @@ def plan_of(model: Model, inference: str = "auto") -> Plan:
     inside = {node.number for node in block.nodes} if block else set()
     conjugate = {leaf.node.number for leaf in leaves}
     rest = tuple(node for node in latents if node.number not in inside | conjugate)
-    left = {str(node.name): reasons.get(str(node.name), "") for node in rest}
-    if inference == "exact" and rest:
+    variance = None if block is None else common_variance(factors, block, rest)
+    left = {} if variance is not None else {str(node.name): reasons.get(str(node.name), "") for node in rest}
+    if inference == "exact" and left:
         raise UnavailableError(
             f'inference="exact" is not available: {", ".join(left)} cannot be integrated out exactly '
             f"({_listed(left)}).",
@@ -80,23 +83,26 @@ def plan_of(model: Model, inference: str = "auto") -> Plan:
         )
     if block is not None:
         steps.append(_collapsed(block, rest, left))
+        if variance is not None:
+            steps.append(
+                Step("conjugate", (str(variance.name),), f"{variance.name}: Normal–InverseGamma with the block")
+            )
+            conjugate = conjugate | {variance.number}
     elif exactly and left and not leaves:
         steps.append(Step("collapse", (), f"no latent node is linear and Normal given the others: {_listed(left)}"))
     steps += [_leaf(leaf) for leaf in leaves]
+    method = inference if not exactly else _method(_count(rest)) if left else "exact"
     if block is None and not leaves:
-        method = "nuts" if inference == "auto" else inference
         rung = method
     else:
-        method = _method(_count(rest))
-        rung = "collapsed" if rest else "exact"
-    if exactly and rest and method == "nuts":
-        why = f"more than {MOST_BY_IMPORTANCE}" if rung == "collapsed" else "nothing integrated out"
-        steps.append(Step("hyperparameters", tuple(left), f"{_count(rest)} numbers, {why}: NUTS"))
+        rung = "collapsed" if left else "exact"
+    if exactly and left and method == "nuts":
+        steps.append(Step("rest", tuple(left), f"{_count(rest)} numbers, more than {MOST_BY_IMPORTANCE}: NUTS"))
     treatment = {
         str(node.name): "exact" if node.number in inside else "conjugate" if node.number in conjugate else method
         for node in latents
     }
-    return Plan(tuple(factors), tuple(latents), block, leaves, rest, method,
+    return Plan(tuple(factors), tuple(latents), block, leaves, rest, variance, method,
                 Explanation(rung, treatment, tuple(steps)))  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from tests.program.zoo.oracle import (
     zoo,
 )
 
-EXACT, QUADRATURE, NUTS = "exact", "quadrature", "nuts"
+EXACT, QUADRATURE = "exact", "quadrature"
 Y = np.array([0.8, 1.9, 1.1, 0.3, 1.5])
 X = np.array([[1.0, 0.2], [0.4, -1.0], [-0.3, 0.8], [1.2, 0.1], [0.5, 0.9]])
 
@@ -70,7 +70,7 @@ def variance_depends_on_w():
     w = m.latent("w", cr.Normal(0, 1))
     m.observed("y", cr.Normal(w * X[:, 0], cm.exp(0.5 * w)), Y)
     log_joint = lambda w: loglik(w[:, None] * X[:, 0], np.exp(0.5 * w)) + log_normal(w)
-    return Case(m, {"w": NUTS}, lambda: density(log_joint, w=real(-6, 6, 2000)))
+    return Case(m, {"w": QUADRATURE}, lambda: density(log_joint, w=real(-6, 6, 2000)))
 
 
 @zoo
@@ -181,7 +181,7 @@ def square_by_power():
     w = m.latent("w", cr.Normal(1, 1))
     m.observed("y", cr.Normal(w**2, np.ones(5)), Y)
     log_joint = lambda w: loglik(w**2) + log_normal(w, 1.0)
-    return Case(m, {"w": NUTS}, lambda: density(log_joint, w=real(-6, 8, 3000)))
+    return Case(m, {"w": QUADRATURE}, lambda: density(log_joint, w=real(-6, 8, 3000)))
 
 
 @zoo
@@ -191,7 +191,9 @@ def square_by_product():
     w = m.latent("w", cr.Normal(2, 0.5))
     again = m.deterministic("again", w + 0.0)
     m.observed("y", cr.Normal(w * again, np.ones(5)), Y)
-    return Case(m, {"w": NUTS}, lambda: density(lambda w: loglik(w**2) + log_normal(w, 2.0, 0.5), w=real(-3, 7, 3000)))
+    return Case(
+        m, {"w": QUADRATURE}, lambda: density(lambda w: loglik(w**2) + log_normal(w, 2.0, 0.5), w=real(-3, 7, 3000))
+    )
 
 
 @zoo
@@ -214,7 +216,9 @@ def absolute_value():
     m = cr.Model()
     w = m.latent("w", cr.Normal(3, 1))
     m.observed("y", cr.Normal(abs(w), np.ones(5)), Y)
-    return Case(m, {"w": NUTS}, lambda: density(lambda w: loglik(np.abs(w)) + log_normal(w, 3.0), w=real(-4, 9, 4001)))
+    return Case(
+        m, {"w": QUADRATURE}, lambda: density(lambda w: loglik(np.abs(w)) + log_normal(w, 3.0), w=real(-4, 9, 4001))
+    )
 
 
 @zoo
@@ -247,7 +251,7 @@ def entries_of_one_vector_at_odds():
         joint = loglik(w[:, 0], np.exp(w[:, 1])) + log_normal(w).sum(-1)
         return mixed(joint, weights, {"w": w})
 
-    return Case(m, {"w": NUTS}, truth)
+    return Case(m, {"w": QUADRATURE}, truth)
 
 
 @zoo
@@ -264,7 +268,9 @@ def a_child_that_is_not_normal():
                    - 2.0 * np.log1p(((x - w) / 0.5) ** 2 / t))  # fmt: skip
         return log_normal(w) + student + loglik(x)
 
-    return Case(m, {"w": NUTS, "x": NUTS}, lambda: density(log_joint, w=real(-6, 6, 400), x=real(-4, 6, 400)))
+    return Case(
+        m, {"w": QUADRATURE, "x": QUADRATURE}, lambda: density(log_joint, w=real(-6, 6, 400), x=real(-4, 6, 400))
+    )
 
 
 @zoo
@@ -351,7 +357,9 @@ def covariance_by_a_latent():
         return log + log_normal(mu, 0.0, 2.0) + log_half_normal(s, 2.0)
 
     return Case(
-        m, {"mu": NUTS, "s": NUTS}, lambda: density(log_joint, mu=real(-12, 12, 300), s=positive(0.02, 14, 300))
+        m,
+        {"mu": QUADRATURE, "s": QUADRATURE},
+        lambda: density(log_joint, mu=real(-12, 12, 300), s=positive(0.02, 14, 300)),
     )
 
 
