@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from credo.errors import FileFormatError
+from credo.cli.regression import SavedRegression, is_regression
+from credo.errors import FileFormatError, ParameterError
 
 __all__ = ["load_model", "load_saved", "rendered", "origin", "belief", "outlook"]
 
@@ -25,8 +26,10 @@ def load_saved(path: str, writer: str = "credo fit TABLE --target COLUMN") -> An
     return load(path)
 
 
-def load_model(path: str) -> Any:
-    """The `TableModel` in a file.
+def load_model(path: str, new_levels: str | None = None, seed: int = 0) -> Any:
+    """The model of a table in a file: a `TableModel`, or a regression by formula (`SavedRegression`).
+
+    new_levels, seed : of a regression
 
     Raises
     ------
@@ -35,6 +38,10 @@ def load_model(path: str) -> Any:
     from credo.models.tabular import TableModel
 
     model = load_saved(path)
+    if is_regression(model):
+        return SavedRegression(model, new_levels or "sample", seed)
+    if new_levels is not None:
+        raise ParameterError("", "--new-levels", "left out with a model that credo regress did not write", new_levels)
     if not isinstance(model, TableModel):
         applied_by = getattr(model, "applied_by", None)
         raise FileFormatError(

@@ -23,7 +23,7 @@ _SHOWN = 20
 @with_reading(columns=False)
 def predict(
     context: typer.Context,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="What `credo fit` wrote.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="What `credo fit` or `credo regress` wrote.")],
     data: DataArgument,
     reading: Reading,
     terminal: Terminal,
@@ -60,6 +60,12 @@ def predict(
         list[str] | None,
         typer.Option("--keep", metavar="COLUMN", help="Repeat a column of DATA in the output. Repeat."),
     ] = None,
+    new_levels: Annotated[
+        str | None,
+        typer.Option(
+            "--new-levels", metavar="WHAT", help="Of groups a regression never met: sample (the default), mean, error."
+        ),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Predict every row of a table, with intervals, and decide if a loss is given."""
@@ -70,7 +76,7 @@ def predict(
     checked_mass(interval)
     if output is not None:
         check_writable(output, (model, data))
-    fitted = load_model(model)
+    fitted = load_model(model, new_levels, seed)
     chosen = chosen_loss(loss, costs, reject, fitted)
     with terminal.step(f"Reading {data}"):
         table = fitted.open(data, **reading.how)
@@ -94,7 +100,7 @@ def predict(
 def _frames(model: Any, table: Any, keep: tuple[str, ...], interval: float, loss: Any) -> Iterator[Any]:
     from credo.cli.rows import prediction_frame
 
-    low, rows, beyond = model.encoder.target.low, 0, 0
+    low, rows, beyond = model.lowest, 0, 0
     for frame in model.map(lambda kept, predictive: prediction_frame(kept, predictive, interval, loss), table, keep):
         if low is not None and low >= 0.0:
             rows, beyond = rows + frame.height, beyond + int((frame["lower"] < 0.0).sum())

@@ -12,6 +12,8 @@ from credo.cli.terminal import Terminal
 
 __all__ = ["regress"]
 
+FAMILIES = ("gaussian", "student_t", "bernoulli", "binomial", "poisson", "negative_binomial")
+
 
 @with_terminal
 @with_reading()
@@ -24,76 +26,77 @@ def regress(
     reading: Reading,
     terminal: Terminal,
     family: Annotated[
-        str,
-        typer.Option(
-            "--family",
-            metavar="NAME",
-            help="gaussian, student_t, bernoulli, binomial, poisson or negative_binomial.",
-        ),
+        str, typer.Option("--family", metavar="NAME", help=f"{', '.join(FAMILIES[:-1])} or {FAMILIES[-1]}.")
     ] = "gaussian",
     trials: Annotated[
         str | None, typer.Option("--trials", metavar="COLUMN", help="Of the binomial: a column, or a number.")
     ] = None,
     interval: Annotated[float, typer.Option("--interval", metavar="MASS", help="What the intervals hold.")] = 0.9,
-    group: Annotated[
-        str | None, typer.Option("--levels", metavar="GROUP", help="Tell each level of this group too.")
+    levels: Annotated[
+        list[str] | None, typer.Option("--levels", metavar="GROUP", help="Tell each level of this group too. Repeat.")
     ] = None,
-    draws: Annotated[int, typer.Option("--draws", min=4, metavar="N", help="How many draws to keep.")] = 4000,
+    draws: Annotated[int, typer.Option("--draws", min=16, metavar="N", help="How many draws to keep.")] = 4000,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the fit, for credo.load.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the fit, for credo predict and credo show."),
     ] = None,
     seed: Seed = 0,
 ) -> None:
     """Fit a regression written as a formula; tell coefficients with intervals, priors, and how it was done."""
-    from credo.cli.rows import check_writable
-    from credo.cli.text import grid
-    from credo.program.formula import regress as fit_formula
+    from credo.cli.fit import checked_output
+    from credo.cli.regression import explained, record, summary_table
 
     mass = checked_mass(interval)
+    _check(family, trials)
     if output is not None:
-        check_writable(output, (data,))
-    with terminal.step(f"Reading {data}"):
-        table = reading.open(data)
-    with terminal.step("Fitting"):
-        fit = fit_formula(formula, table, family, trials=_trials(trials), draws=draws, random_state=seed)
+        checked_output(output, data)
+    groups = tuple(levels or ())
+    fit = _fitted(formula, data, reading, terminal, family=family, trials=trials, groups=groups, draws=draws, seed=seed)
     found = fit.summary(mass)
-    levels = None if group is None else fit.summary(mass, group=group)
+    by_level = {group: fit.summary(mass, group=group) for group in groups}
     if output is not None:
         from credo.saving import save
 
         with terminal.step(f"Writing {output}"):
             save(fit, output, about={"data": Path(data).name, "formula": str(fit.formula), "seed": seed})
-    terminal.document(_record(fit, found, levels, output, terminal))
-    terminal.say(f"{fit.formula}   {family}, {fit.n_rows} rows", grid(*_table(found, mass)))
-    if levels is not None:
-        terminal.say(f"Levels of {group}, from the line:", grid(*_table(levels, mass)))
-    terminal.say("Priors:", *(f"  {line}" for line in str(fit.priors).splitlines()))
-    terminal.say(*str(fit.explain()).splitlines())
+    said = {group: {row: summary[row] for row in summary} for group, summary in by_level.items()}
+    rest = {"levels": said, "warnings": terminal.warned, "output": None if output is None else str(output)}
+    terminal.document({**record(fit, found, mass), **rest})
+    terminal.say(f"{fit.formula}   {family}, {fit.n_rows:,} rows", summary_table(found, mass))
+    for group, summary in by_level.items():
+        terminal.say(f"Levels of {group}, as differences from what all share:", summary_table(summary, mass))
+    terminal.say(*explained(fit))
     if output is not None:
-        terminal.say(f"Wrote {output}.")
+        terminal.say(f"Wrote {output}.", "Try next:", f"  {fit.applied_by.format(output)}", f"  credo show {output}")
 
 
-def _trials(text: str | None) -> Any:
-    return int(text) if text is not None and text.isdigit() else text
+def _fitted(
+    formula: str, data: str, reading: Reading, terminal: Terminal, *, family: str, trials: str | None,
+    groups: tuple[str, ...], draws: int, seed: int,
+) -> Any:  # fmt: skip
+    from credo.errors import ParameterError
+    from credo.program.formula import parse
+    from credo.program.formula import regress as fit_formula
+
+    with terminal.step(f"Reading {data}"):
+        table = reading.open(data)
+    read = parse(formula, table.columns)
+    known = list(dict.fromkeys(term.label for term in read.groups))
+    for group in groups:
+        if group not in known:
+            wanted = f"a group of the formula: {', '.join(known)}" if known else "left out, as the formula has no group"
+            raise ParameterError("", "--levels", wanted, group)
+    number = int(trials) if trials is not None and trials.isdigit() and trials not in table.columns else trials
+    with terminal.step("Fitting"):
+        return fit_formula(read, table, family, trials=number, draws=draws, random_state=seed)
 
 
-def _table(summary: Any, mass: float) -> tuple[list[str], list[list[str]]]:
-    names = ["mean", "sd", "lower", "upper"]
-    rows = [[row, *(f"{summary[row][name]:.4g}" for name in names)] for row in summary]
-    return ["", "mean", "sd", f"{100 * mass:g} % from", "to"], rows
+def _check(family: str, trials: str | None) -> None:
+    from credo.errors import ParameterError
 
-
-def _record(fit: Any, found: Any, levels: Any, output: Path | None, terminal: Terminal) -> dict[str, Any]:
-    return {
-        "kind": "regression",
-        "formula": str(fit.formula),
-        "family": fit.family,
-        "rows": fit.n_rows,
-        "summary": {row: found[row] for row in found},
-        "levels": None if levels is None else {row: levels[row] for row in levels},
-        "priors": dict(line.split("  ", 1) for line in str(fit.priors).splitlines()),
-        "log_evidence": fit.log_evidence,
-        "explanation": fit.explain().to_json(),
-        "warnings": list(terminal.warned),
-        "output": None if output is None else str(output),
-    }
+    if family not in FAMILIES:
+        raise ParameterError("", "--family", f"one of {', '.join(FAMILIES)}", family)
+    if family == "binomial" and trials is None:
+        raise ParameterError("", "--trials", "a column or a number, with --family binomial", trials)
+    if family != "binomial" and trials is not None:
+        raise ParameterError("", "--trials", f"left out with --family {family}", trials)

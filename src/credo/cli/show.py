@@ -85,8 +85,11 @@ def _show_table(path: str, reading: Reading, write_schema: Path | None, terminal
 def _show_model(path: str, interval: float, terminal: Terminal) -> None:
     from credo.cli.model import belief, load_model, load_saved, origin, rendered
     from credo.cli.options import checked_mass
+    from credo.cli.regression import SavedRegression, is_regression
 
     mass, model = checked_mass(interval), load_saved(path)
+    if is_regression(model):
+        model = SavedRegression(model, mass=mass)
     if hasattr(model, "told"):  # a model that speaks for itself (`credo.models.listing`)
         terminal.document(model.summary(mass))
         terminal.say(*rendered(model.told()))

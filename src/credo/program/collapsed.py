@@ -31,6 +31,8 @@ __all__ = ["Collapsed", "fit_collapsed"]
 
 # Cells of the arrays of a chunk of θ: 16 MiB each.
 CHUNK_CELLS = 2**21
+# A sd of this share of the values is rounding.
+ROUNDING = 1e-14
 
 
 class Collapsed:
@@ -197,7 +199,8 @@ class Collapsed:
         for k, slot in self._slots:
             out = outputs[k]
             seeds[k] = gradient[slot].reshape(out.shape) if out.size > 1 else np.full(out.shape, gradient[slot].sum())
-        back = pull(seeds)
+        with np.errstate(all="ignore"):
+            back = pull(seeds)
         return prior + value, np.concatenate([np.ravel(back[node.number]) for node in self.rest])
 
     # -- given θ ---------------------------------------------------------------------------------------------------
@@ -216,6 +219,21 @@ class Collapsed:
         """
         if self.block is not None:
             self.belief(self.start)
+
+    def require_noise(self, z: np.ndarray) -> None:
+        """`NotIdentifiedError` if a standard deviation at free coordinates z is but the rounding of its data."""
+        if self.block is None:
+            return
+        x = unconstrained(self.target)[1].forward(z)
+        coefficients = self.coefficients(self._program.values(self.inputs(x)))
+        for factor, slots in zip(self.block.factors, self.block.slots, strict=True):
+            size = max((float(np.abs(c).max(initial=0.0)) for c in factor.constants), default=0.0)
+            if factor.n > 1 and np.max(coefficients[slots.s]) < ROUNDING * size:
+                raise NotIdentifiedError(
+                    f"Model: {factor.name} leaves no noise: its values are explained exactly, and its sd goes to 0.",
+                    value=factor.name,
+                    remedy="Give the sd a prior without mass near 0, such as LogNormal; or check for copied rows.",
+                )
 
     def split(self, z: np.ndarray) -> dict[str, np.ndarray]:
         """Entries (..., p) by node."""

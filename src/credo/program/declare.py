@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from credo.distributions.base import Family
+from credo.distributions.support import Support
 from credo.errors import DataError, ParameterError
 from credo.program.density import DISCRETE, is_opaque
-from credo.program.nodes import Dims, Node, as_node, joined
+from credo.program.evaluate import Program
+from credo.program.nodes import Dims, Node, as_node, joined, topological
 
-__all__ = ["checked_dims", "checked_law", "checked_name", "checked_values", "law_axes"]
+__all__ = ["certain_zeros", "checked_bound", "checked_dims", "checked_law", "checked_name", "checked_shape",
+           "checked_support", "checked_values", "law_axes", "owned"]  # fmt: skip
 
 
 def checked_name(name: Any, taken: Sequence[str]) -> str:
@@ -31,6 +34,8 @@ def checked_dims(owner: str, dims: Any) -> Dims | None:
     """One name or several, None where an axis has none; None for "not stated"."""
     if dims is None:
         return None
+    if not isinstance(dims, (str, list, tuple)):
+        raise ParameterError(owner, "dims", "names of axes: one text or several", dims)
     listed = (dims,) if isinstance(dims, str) else tuple(dims)
     if not all(d is None or (isinstance(d, str) and d) for d in listed):
         raise ParameterError(owner, "dims", "names of axes: one text or several", dims)
@@ -38,6 +43,36 @@ def checked_dims(owner: str, dims: Any) -> Dims | None:
     if repeated:
         raise ParameterError(owner, "dims", "without repetition", dims)
     return listed
+
+
+def checked_shape(owner: str, shape: Any) -> tuple[int, ...]:
+    """Sizes of axes: one integer or several, all ≥ 1; () for "not stated"."""
+    sizes = () if shape is None else tuple(shape) if isinstance(shape, (list, tuple)) else (shape,)
+    if not all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in sizes):
+        raise ParameterError(owner, "shape", "an integer ≥ 1, or several", shape)
+    return tuple(int(n) for n in sizes)
+
+
+def checked_bound(owner: str, which: str, value: Any) -> Any:
+    """A number, ±∞ too; None for "not stated"."""
+    if value is None:
+        return None
+    try:
+        array = np.asarray(value)
+        good = array.dtype.kind in "iuf" and not np.isnan(array.astype(np.float64)).any()
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise ParameterError("Model", f"{which} of {owner}", "a number", value)
+    return value
+
+
+def owned(owner: str, nodes: Sequence[Node], model: Any) -> None:
+    """Nodes of another model are a `DataError`: their values are not known here."""
+    for node in nodes:
+        if node.model is not None and node.model is not model:
+            raise DataError(f"{owner} depends on {node!r}, which belongs to a different model.", value=node,
+                            remedy="Declare it in this model.")  # fmt: skip
 
 
 def checked_values(owner: str, value: Any, *, missing: bool) -> np.ndarray:
@@ -134,3 +169,70 @@ def _without_last(node: Node) -> Node:
 def is_discrete(law: Family) -> bool:
     """Whether its values are counts or categories."""
     return type(law).__name__ in DISCRETE
+
+
+# -- what a law can produce --------------------------------------------------------------------------------------------
+
+# Families whose density is 0 at the end 0 of their support, whatever the parameters.
+_OPEN_AT_ZERO = ("LogNormal", "InverseGamma")
+
+
+def checked_support(owner: str, law: Family, array: np.ndarray, known: np.ndarray) -> None:
+    """Seen cells that no value of the law's latent parameters could have produced are a `DataError` with their rows."""
+    support = _widest(law)
+    if support.kind in ("real", "integer"):
+        inside = np.broadcast_to(support.contains(array), array.shape)
+        if type(law).__name__ in _OPEN_AT_ZERO:
+            inside = inside & (array != 0.0)
+        if type(law).__name__ == "Gamma" and (shape := _number(as_node(law.parameters["shape"]))) is not None:
+            inside = inside & ((array != 0.0) | (shape <= 1.0))
+        kind = " of integers" if support.kind == "integer" else ""
+        low, high = (f"{end:g}" if np.ndim(end) == 0 else "…" for end in (support.low, support.high))
+        _refuse(
+            owner, array, known & ~inside, f"is outside the support of {type(law).__name__} ({low} to {high}{kind})"
+        )
+    if type(law).__name__ == "Poisson":
+        never = np.broadcast_to(certain_zeros(as_node(law.parameters["rate"])), array.shape)
+        _refuse(owner, array, known & never & (array > 0), "is impossible: the rate there is 0 whatever is latent")
+    if type(law).__name__ in ("Multinomial", "DirichletMultinomial"):
+        n = _number(as_node(law.parameters["n"]))
+        if n is not None:
+            wrong = np.broadcast_to(np.asarray(array.sum(axis=-1) != n)[..., None], array.shape)
+            _refuse(owner, array, known & wrong, "is in counts that do not sum to n")
+
+
+def _refuse(owner: str, array: np.ndarray, wrong: np.ndarray, why: str) -> None:
+    if not wrong.any():
+        return
+    first = tuple(int(i) for i in np.argwhere(wrong)[0])
+    at = "" if not first else f" at {first[0]}" if len(first) == 1 else f" at {first}"
+    rows = np.unique(np.argwhere(wrong)[:, 0])[:20].tolist() if first else None
+    raise DataError(f"{owner}: the value {array[first].item():g}{at} {why}.", rows=rows, value=array[wrong][:20])
+
+
+def _widest(law: Family) -> Support:
+    """The support, with every end that is latent as wide as interval arithmetic leaves it."""
+    support = law.support
+    return Support(support.kind, _end(support.low, 0), _end(support.high, 1))
+
+
+def _end(end: Any, which: int) -> Any:
+    if not isinstance(end, Node):
+        return end
+    value = _number(end)
+    return end.bounds[which] if value is None else value
+
+
+def _number(node: Node) -> np.ndarray | None:
+    """Its value where no latent node is behind it."""
+    if any(leaf.kind == "latent" for leaf in topological([node])):
+        return None
+    return Program([node], []).values({})[0]
+
+
+def certain_zeros(node: Node) -> np.ndarray:
+    """Which cells are 0 because a known factor is, as an exposure of 0 makes a rate; broadcasts to the node's shape."""
+    if node.kind in ("multiply", "identity", "divide"):
+        zeros = [certain_zeros(parent) for parent in node.parents]
+        return zeros[0] | zeros[1] if node.kind == "multiply" else zeros[0]
+    return np.asarray(node.value == 0) if node.kind in ("constant", "data") else np.zeros((), dtype=bool)

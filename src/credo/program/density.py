@@ -16,7 +16,7 @@ from credo.distributions.base import Family
 from credo.distributions.slopes import slopes, unchecked, value_slope
 from credo.inference.target import Target
 from credo.program.evaluate import Program
-from credo.program.nodes import Node, as_node
+from credo.program.nodes import Node, apply, as_node
 from credo.program.ops import OPS, Op, aligned, unbroadcast
 
 HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -39,12 +39,24 @@ def is_opaque(law: Any) -> bool:
 
 def log_density(law: Any, x: Node) -> Node:
     """The node of Σ log p(x) over all entries."""
+    if type(law).__name__ in ("Bernoulli", "Binomial") and isinstance(law.p, Node) and law.p.kind == "expit":
+        return _by_logit(law, x)
     if is_opaque(law):
         return Node("log_density", [x], shape=(), dims=(), static={"law": law, "family": type(law), "names": []})
     names = [name for name, value in law.parameters.items() if value is not None]
     parents = [x, *(as_node(law.parameters[name]) for name in names)]
     static = {"family": type(law), "names": names}
     return Node("log_density", parents, shape=(), dims=(), static=static)
+
+
+def _by_logit(law: Any, x: Node) -> Node:
+    """Σ y η − n log(1 + e^η) + log C(n, y), finite for any logit η, where p = 1/(1 + e^−η) rounds to 0 or 1."""
+    logit = law.p.parents[0]
+    if type(law).__name__ == "Bernoulli":
+        return (x * logit - apply("softplus", logit)).sum()
+    n = as_node(law.n)
+    choose = apply("gammaln", n + 1.0) - apply("gammaln", x + 1.0) - apply("gammaln", n - x + 1.0)
+    return (x * logit - n * apply("softplus", logit) + choose).sum()
 
 
 def _forward(values: Sequence[np.ndarray], lead: Sequence[bool], static: dict[str, Any]) -> np.ndarray:

@@ -50,7 +50,7 @@ class Program:
                 value = (data or {}).get(node.number, node.value)
                 if value is None:
                     raise KeyError(f"no value for {node!r}")
-                self._fixed[node.number] = value if value.dtype.kind in "iub" else np.asarray(value, dtype=np.float64)
+                self._fixed[node.number] = np.asarray(value, dtype=np.float64)  # integers would wrap, bools add as or
         self._varying = varying
         # What a step needs, looked up once: function, pull, number, parents' numbers, which of them vary, static.
         self._steps = []

@@ -34,9 +34,14 @@ def fit_model(
     """See `Model.fit`."""
     if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 4:
         raise ParameterError("Model.fit", "draws", "an integer ≥ 4", draws)
+    if not model.latents:
+        raise ParameterError(
+            "Model", "latent nodes", "at least one", [], "Declare what is unknown: m.latent(name, law)."
+        )
     rng = as_generator(random_state)
     started = time.perf_counter()
     plan = plan_of(model, inference)
+    _check_options(plan.method, options)
     if plan.method == "map":
         from credo.inference.map import maximise
 
@@ -46,6 +51,22 @@ def fit_model(
 
         return _finished(model, plan, fit_collapsed(plan, int(draws), rng, options), rng, started)
     return _finished(model, plan, sampled(plan, int(draws), rng, options), rng, started)
+
+
+# Options by method; those that sample fall back to NUTS, whose options are known to all that may.
+_SAMPLER = ("chains", "warmup", "thin", "progress", "threads", "initial")
+_OPTIONS = {"exact": (), "map": ("initial", "n_starts", "max_iter", "tol"), "laplace": ("initial", "n_starts")}
+
+
+def _check_options(method: str, options: Mapping[str, Any]) -> None:
+    allowed = _OPTIONS.get(method, _SAMPLER)
+    for name, value in options.items():
+        if name not in allowed:
+            told = f"one of {', '.join(allowed)}" if allowed else "left out: nothing is sampled"
+            raise ParameterError("Model.fit", name, told, value)
+    chains = options.get("chains", 4)
+    if isinstance(chains, bool) or not isinstance(chains, (int, np.integer)) or chains < 1:
+        raise ParameterError("Model.fit", "chains", "an integer ≥ 1", chains)
 
 
 @dataclasses.dataclass
@@ -110,10 +131,6 @@ def numerical(target: Target, method: str, draws: int, rng: np.random.Generator,
     kernels: dict[str, Any] = {"nuts": mcmc.NUTS, "metropolis": mcmc.RandomWalk, "slice": mcmc.Slice}
     chains = int(options.get("chains", 4))
     settings = {k: v for k, v in options.items() if k in ("warmup", "thin", "progress", "threads", "initial")}
-    unknown = set(options) - set(settings) - {"chains"}
-    if unknown:
-        raise ParameterError("Model.fit", sorted(unknown)[0], "an option of this rung: chains, warmup, thin, progress, "
-                             "threads, initial", options)  # fmt: skip
     found = mcmc.sample(target, kernels[method](), chains=chains, draws=max(1, draws // chains), rng=rng,
                         **{"progress": False, **settings})  # fmt: skip
     return Found(dict(found.values), found.result, dict(found.sample_stats), density=found.density)

@@ -9,7 +9,7 @@ import numpy as np
 
 from credo.distributions.base import Family
 from credo.distributions.slopes import unchecked
-from credo.errors import UnavailableError
+from credo.errors import ParameterError, UnavailableError
 from credo.numerics.random import as_generator
 from credo.program.evaluate import Program
 from credo.program.nodes import Node, as_node
@@ -53,6 +53,9 @@ def draw(law: Family, shape: tuple[int, ...], n: int, rng: np.random.Generator) 
         last = np.shape(value)[-1:] if type(law).__name__ == "Categorical" else ()
         spread[name] = np.broadcast_to(value, (n, *shape, *last)) if not isinstance(value, Family) else value
     if any(isinstance(value, Family) for value in law.parameters.values()) or not law.parameters:
+        batch = law.batch_shape if law.parameters else ()
+        if batch and batch == shape[len(shape) - len(batch) :]:  # a draw has the law's own axes already
+            return law._draw((n, *shape[: len(shape) - len(batch)]), rng)
         return law._draw((n, *shape), rng)
     return np.asarray(unchecked(type(law), spread)._draw((), rng))
 
@@ -68,6 +71,8 @@ def _row(name: str, value: Any, i: int, shape: tuple[int, ...]) -> Any:
 
 def sample_forward(model: Model, n: int, random_state: Any) -> dict[str, np.ndarray]:
     """See `Model.sample_prior`."""
+    if not isinstance(n, (int, np.integer)) or isinstance(n, bool) or n < 0:
+        raise ParameterError("sample_prior", "n", "an integer ≥ 0", n)
     rng = as_generator(random_state)
     values: dict[int, np.ndarray] = {}
     nodes: dict[int, Node] = {}

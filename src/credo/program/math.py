@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from credo.errors import DataError, ParameterError
 from credo.program.nodes import Node, apply, as_node
 from credo.program.ops import OPS
 
@@ -31,7 +32,11 @@ def _function(name: str, formula: str) -> Any:
     def function(x: Any) -> Any:
         if isinstance(x, Node):
             return apply(name, x)
-        return OPS[name].forward([np.asarray(x, dtype=np.float64)], [False], {})[()]
+        try:
+            numbers = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterError("math", name, "given a node or numbers", x) from None
+        return OPS[name].forward([numbers], [False], {})[()]
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{formula}, elementwise, of a node or of numbers."
@@ -55,11 +60,11 @@ ndtr = _function("ndtr", "Φ(x)")
 
 def concat(*parts: Any) -> Node:
     """Arrays one after another along their first axis, which then has no name; numbers count as length 1."""
+    if not parts:
+        raise ParameterError("math", "concat", "given at least one array", parts)
     nodes = [as_node(part) for part in parts]
     nodes = [node if node.ndim else node.reshape(1) for node in nodes]
     shape = (sum(node.shape[0] for node in nodes), *nodes[0].shape[1:])
     if any(node.shape[1:] != nodes[0].shape[1:] for node in nodes):
-        from credo.errors import DataError
-
         raise DataError(f"concat: shapes beyond the first axis differ: {nodes}.", value=[n.shape for n in nodes])
     return Node("concat", nodes, shape=shape, dims=(None, *nodes[0].dims[1:]))

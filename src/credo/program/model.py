@@ -10,6 +10,7 @@ import numpy as np
 from credo.distributions.base import Family
 from credo.errors import DataError, ParameterError
 from credo.program import declare
+from credo.program.labels import checked_labels, codes_of
 from credo.program.nodes import Dims, Node, as_node, parents_of_law
 from credo.saving.registry import register
 
@@ -67,12 +68,15 @@ class Model:
 
     def dim(self, name: str, size: Any) -> str:
         """Declare a dim by its size, or by the labels along it; returns its name."""
+        declare.checked_dims("Model", (name,))
         labels = None
-        if not isinstance(size, (int, np.integer)):
-            labels = np.asarray(size)
+        if np.ndim(size) == 1 or hasattr(size, "to_numpy"):
+            labels = checked_labels(f"dim {name!r}", size)
             size = len(labels)
-        if isinstance(size, bool) or size < 1:
-            raise ParameterError("Model", f"size of dim {name!r}", "an integer ≥ 1", size)
+            if len(np.unique(labels)) < size:
+                raise DataError(f"The dim {name!r} has a label twice.", value=labels)
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ParameterError("Model", f"size of dim {name!r}", "an integer ≥ 1, or the labels along it", size)
         if self.sizes.setdefault(name, int(size)) != size:
             raise DataError(f"The dim {name!r} has size {self.sizes[name]}, not {size}.", value=size)
         if labels is not None:
@@ -106,7 +110,9 @@ class Model:
         low, high : the law is restricted to values between them
         """
         declare.checked_name(name, list(self.nodes))
+        low, high = declare.checked_bound(name, "low", low), declare.checked_bound(name, "high", high)
         law = declare.checked_law(name, _restricted(law, low, high))
+        declare.owned(name, parents_of_law(law), self)
         support = _support(name, law, low, high)
         wanted = declare.checked_dims(name, dims)
         size, axes = self._plate(name, law, wanted, shape)
@@ -122,6 +128,7 @@ class Model:
         """
         declare.checked_name(name, list(self.nodes))
         law = declare.checked_law(name, law)
+        declare.owned(name, parents_of_law(law), self)
         array = declare.checked_values(name, value, missing=True)
         axes = self._axes(name, array.shape, declare.checked_dims(name, dims))
         known = np.isfinite(array) if array.dtype.kind == "f" else np.ones(array.shape, dtype=bool)
@@ -139,6 +146,7 @@ class Model:
         """A name for an expression: its posterior is reported."""
         declare.checked_name(name, list(self.nodes))
         source = as_node(value)
+        declare.owned(name, [source], self)
         node = Node("identity", [source], shape=source.shape, dims=source.dims, name=name, model=self)
         return self._register(node)
 
@@ -146,6 +154,7 @@ class Model:
         """Add an expression, summed over its cells, to the log density."""
         declare.checked_name(name, list(self.nodes))
         source = as_node(value)
+        declare.owned(name, [source], self)
         total = source.sum()
         total.name, total.model = name, self
         self.factors.append(Factor(name, None, total, False))
@@ -229,10 +238,10 @@ class Model:
         """Shape and dims of a latent node from its law and what was stated."""
         of_law, law_dims = declare.law_axes(name, law)
         if dims is None:
-            given = () if shape is None else (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+            given = declare.checked_shape(name, shape)
             if len(given) < len(of_law):
                 return tuple(of_law), law_dims
-            dims, sizes = (None,) * len(given), [int(n) for n in given]
+            dims, sizes = (None,) * len(given), list(given)
             dims = tuple(law_dims[i - len(given)] if len(given) - i <= len(of_law) else None for i in range(len(given)))
         else:
             sizes = []
@@ -255,11 +264,7 @@ class Model:
         return tuple(sizes), self._axes(name, tuple(sizes), dims)
 
     def _coded(self, name: str, value: Any, levels: str) -> np.ndarray:
-        raw = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
-        if any(v is None or v != v for v in np.ravel(raw)):
-            raise DataError(
-                f"{name}: a group label is missing.", value=raw, remedy="Drop those rows, or name the group."
-            )
+        raw = checked_labels(name, value)
         if levels not in self.labels:
             labels = np.unique(raw)
             if levels in self.sizes:  # declared by size: the values are codes already
@@ -280,14 +285,7 @@ class Model:
                 f"{name} has shape {array.shape} and its law {type(law).__name__} {whole}: broadcasting would enlarge "
                 "what was observed.", value=whole, remedy="Reshape the data, or sum over the extra axis.",
             )  # fmt: skip
-        support = law.support if not any(isinstance(v, Node) for v in law.parameters.values()) else None
-        if support is not None and support.kind in ("real", "integer"):
-            outside = np.flatnonzero(known.ravel() & ~np.broadcast_to(support.contains(array), array.shape).ravel())
-            if outside.size:
-                raise DataError(
-                    f"{name}: the value {array.ravel()[outside[0]]} at {int(outside[0])} is outside the support of "
-                    f"{type(law).__name__}.", rows=outside[:20].tolist(), value=array.ravel()[outside[:20]],
-                )  # fmt: skip
+        declare.checked_support(name, law, array, known)
 
     def _with_missing(self, name: str, law: Family, array: np.ndarray, axes: Dims, at: np.ndarray) -> Node:
         """An observed node with holes: the holes are a latent vector, and the node is the array filled with it."""
@@ -302,18 +300,6 @@ class Model:
             node = Node("fill", [base, hidden], shape=array.shape, dims=axes, name=name, static={"at": at}, model=self)
         self.factors.append(Factor(name, law, node, True, at, hidden))
         return self._register(node)
-
-
-def codes_of(name: str, raw: np.ndarray, labels: np.ndarray, *, unseen: bool = False) -> np.ndarray:
-    """Places of values among labels; a value that is none of them is a `DataError`, or −1 if `unseen`."""
-    order = np.argsort(labels, kind="stable")
-    at = np.searchsorted(labels[order], raw)
-    codes = order[np.minimum(at, len(labels) - 1)]
-    bad = labels[codes] != raw
-    if bad.any() and not unseen:
-        first = raw[bad][0].item() if isinstance(raw[bad][0], np.generic) else raw[bad][0]
-        raise DataError(f"{name}: {first!r} is not among the {len(labels)} levels declared.", value=raw[bad][:20])
-    return np.where(bad, -1, codes).astype(np.int64)
 
 
 def _restricted(law: Any, low: float | None, high: float | None) -> Any:

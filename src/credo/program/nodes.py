@@ -9,6 +9,7 @@ names never meet, even where their sizes agree.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,6 +23,17 @@ __all__ = ["Node", "Dims", "apply", "as_node", "described", "parents_of_law", "t
 
 Dims = tuple[str | None, ...]
 _COUNTER = itertools.count()
+# NumPy's functions that are operators of nodes.
+_OPERATORS = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
+    "power": operator.pow, "float_power": operator.pow, "matmul": operator.matmul, "negative": operator.neg,
+    "absolute": operator.abs,
+}  # fmt: skip
+_NO_VALUE = "used as a number: its value is not known before it is fitted"
+
+
+class UnknownValueError(ParameterError, TypeError):
+    """A node where a number, a condition or a sequence is needed."""
 
 
 class Node:
@@ -34,8 +46,6 @@ class Node:
     value : of a constant, of data, of an observed node (NaN where missing)
     static : what else the operation needs
     """
-
-    __array_ufunc__ = None  # NumPy leaves arithmetic with nodes to them
 
     def __init__(
         self,
@@ -98,17 +108,40 @@ class Node:
         return f"{described(self)}[{axes}]"
 
     def __bool__(self) -> bool:
-        raise ParameterError("Model", described(self), "used as a number, not as a condition (its value is not known)",
-                             repr(self))  # fmt: skip
+        raise UnknownValueError("Model", described(self), "used as a number, not as a condition (its value is not "
+                                "known)", repr(self))  # fmt: skip
+
+    def __float__(self) -> float:
+        raise UnknownValueError("Model", described(self), f"an expression, not {_NO_VALUE}", repr(self),
+                                "Its posterior has it: m.deterministic(name, node), then posterior[name].")  # fmt: skip
+
+    __int__ = __index__ = __complex__ = __float__  # type: ignore[assignment]
+
+    def _compared(self, other: Any) -> Any:
+        raise UnknownValueError("Model", described(self), "an expression, not compared: its value is not known",
+                                repr(self), "Restrict a latent node by low= and high=.")  # fmt: skip
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy leaves arithmetic with nodes to them; its other functions would need numbers."""
+        if ufunc.__name__ in ("equal", "not_equal"):  # as everywhere in Python: nodes equal themselves
+            return ufunc.__name__ == "not_equal"
+        known = _OPERATORS.get(ufunc.__name__)
+        if method == "__call__" and known is not None and not options:
+            return known(*(as_node(x) for x in inputs))
+        name = ufunc.__name__
+        remedy = f"Write cr.math.{name}(…)." if name in OPS else "Functions of nodes are in cr.math."
+        raise UnknownValueError("numpy", ufunc.__name__, "called on numbers, not on a node", repr(self), remedy)
 
     def __iter__(self) -> Iterator[Node]:
         if not self.shape:
-            raise TypeError(f"{self!r} has no axes to go along")
+            raise UnknownValueError("Model", described(self), "an array to go along, not a scalar", repr(self))
         return (self[i] for i in range(self.shape[0]))
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError(f"{self!r} has no axes")
+            raise UnknownValueError("Model", described(self), "an array to have a length, not a scalar", repr(self))
         return self.shape[0]
 
     # -- operators -----------------------------------------------------------------------------------------------
@@ -180,7 +213,9 @@ class Node:
 
     def reshape(self, *shape: int) -> Node:
         """The same values, C order, in other axes, which have no names."""
-        wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], tuple) else tuple(shape)
+        wanted = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else tuple(shape)
+        if not all(isinstance(n, (int, np.integer)) and n >= 1 for n in wanted):
+            raise ParameterError("Node", "reshape", "given integers ≥ 1", wanted)
         if int(np.prod(wanted, dtype=np.int64)) != self.size:
             raise DataError(f"{self!r} has {self.size} values, which do not fill shape {wanted}.", value=wanted)
         return Node("reshape", [self], shape=wanted, dims=(None,) * len(wanted), static={"shape": wanted})

@@ -130,7 +130,7 @@ def _matmul(values: Sequence[Array], lead: Sequence[bool], static: Static) -> Ar
         return np.matmul(a[:, None, :], b)[:, 0] if one == 1 else np.matmul(a, b)
     if lead[0]:
         return a @ b
-    return b @ np.swapaxes(a, -1, -2) if two == 1 else (a @ b if one == 2 else np.tensordot(b, a, axes=(1, 0)))
+    return b @ a.T if two == 1 else (a @ b if one == 2 else np.tensordot(b, a, axes=(1, 0)))
 
 
 def _matmul_pull(g: Array, out: Array, values: Sequence[Array], static: Static) -> Sequence[Array]:

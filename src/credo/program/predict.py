@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.distributions.base import Family
 from credo.errors import DataError, ParameterError, UnavailableError, shown
 from credo.numerics.random import as_generator
 from credo.prediction.draws import DrawsPredictive
 from credo.program import declare
-from credo.program.evaluate import Program
 from credo.program.forward import draw, law_at
-from credo.program.model import Factor, Model, codes_of
-from credo.program.nodes import Node, as_node
+from credo.program.labels import checked_labels, codes_of
+from credo.program.levels import with_new_levels
+from credo.program.model import Factor, Model
+from credo.program.nodes import Node, described, parents_of_law, topological
+from credo.program.ops import OPS
 
 if TYPE_CHECKING:
     from credo.program.posterior import ModelPosterior
@@ -36,7 +39,7 @@ def predict(
     factor = _observed(model, node)
     rng = as_generator(random_state)
     data, added, sizes = _new_values(model, new_data, new_levels)
-    shape = _shape(factor, data, sizes)
+    shape = _shape(factor, data, sizes) or (1,)  # a scalar is one row
     draws = _thinned(posterior, int(np.prod(shape)))
     values, nodes = _values(model, draws, added, sizes, new_levels, data, rng)
     n = len(next(iter(draws.values())))
@@ -96,7 +99,7 @@ def _new_values(
             raise ParameterError("predict", name, f"a data node: {', '.join(known) or 'there is none'}", value)
         levels = node.static.get("levels")
         if levels is not None and levels in model.labels:
-            raw = value.to_numpy() if hasattr(value, "to_numpy") else np.asarray(value)
+            raw = checked_labels(name, value)
             codes = codes_of(name, raw, model.labels[levels], unseen=True)
             labels = fresh.setdefault(levels, [])
             for at in np.ndindex(*codes.shape):
@@ -121,6 +124,13 @@ def _new_values(
                 raise DataError(f"{name}: {size} along {dim!r}, where other new data have {sizes[dim]}.", value=size)
         data[node.number] = array
     added = {dim: k for dim, k in added.items() if k}
+    for dim, k in added.items():
+        size = model.sizes[dim] + k
+        if sizes.setdefault(dim, size) != size:
+            raise DataError(
+                f"{dim!r} has {model.sizes[dim]} levels and {k} new ones; the new data have {sizes[dim]} along it.",
+                value=sizes[dim], remedy="Give the old levels first, then the new.",
+            )  # fmt: skip
     return data, added, {k: v for k, v in sizes.items() if not k.startswith("\0")}
 
 
@@ -130,23 +140,55 @@ def _plain(value: Any) -> Any:
 
 def _shape(factor: Factor, data: Mapping[int, np.ndarray], sizes: Mapping[str, int]) -> tuple[int, ...]:
     """The shape of what is predicted: named dims by their new sizes, the rest as the law has them."""
-    node = factor.node
-    parts = [as_node(v) for v in factor.law.parameters.values() if isinstance(v, Node)]  # type: ignore[union-attr]
+    node, law = factor.node, factor.law
+    assert law is not None
     shape = [sizes.get(d, n) if d is not None else n for d, n in zip(node.dims, node.shape)]
-    if any(d is None for d in node.dims):
-        for part in parts:
-            found = _shape_now(part, data) if data else part.shape
-            for back in range(1, len(found) + 1):
-                if found[-back] != 1 and node.dims[-back] is None:
-                    shape[-back] = found[-back]
+    if data:
+        now = _shapes_now(law, data, sizes)
+        if law.event_ndim:  # one value is a vector: its parameter of that length says how many there are
+            now = {name: part for name, part in now.items() if name in ("mean", "p", "concentration")}
+        elif type(law).__name__ == "Categorical":
+            now = {name: part[:-1] for name, part in now.items()}
+        for part in (part for name, part in now.items() if isinstance(law.parameters[name], Node)):
+            for back in range(1, min(len(part), node.ndim) + 1):
+                if part[-back] != 1 and node.dims[-back] is None:
+                    shape[-back] = part[-back]
+        for name, part in now.items():
+            if any(size not in (1, whole) for size, whole in zip(part[::-1], shape[::-1])):
+                raise DataError(f"{name} of {factor.name} has shape {part}, and what is predicted {tuple(shape)}.",
+                                value=part, remedy=_TOGETHER)  # fmt: skip
     return tuple(shape)
 
 
-def _shape_now(node: Node, data: Mapping[int, np.ndarray]) -> tuple[int, ...]:
-    from credo.program.nodes import topological
+_TOGETHER = "Data that run along the same rows are given together; arrays that may change are declared: m.data(…)."
 
-    leaves = [leaf for leaf in topological([node]) if leaf.kind in ("latent", "observed")]
-    return np.shape(Program([node], leaves, data).values({leaf.number: np.ones(leaf.shape) for leaf in leaves})[0])
+
+def _shapes_now(law: Any, data: Mapping[int, np.ndarray], sizes: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+    """Parameter of the law → its shape at the new data; what does not fit together is a `DataError`."""
+    at: dict[int, np.ndarray] = {}
+    for node in topological(parents_of_law(law)):
+        if node.is_operation:
+            arguments = [at[parent.number] for parent in node.parents]
+            try:
+                with np.errstate(all="ignore"):
+                    at[node.number] = np.asarray(
+                        OPS[node.kind].forward(arguments, [False] * len(arguments), node.static)
+                    )
+            except (ValueError, IndexError):
+                told = " and ".join(f"{described(p)} {at[p.number].shape}" for p in node.parents)
+                raise DataError(
+                    f"predict: at the new data {described(node)} cannot be computed, from {told}.",
+                    value=[np.shape(x) for x in arguments], remedy=_TOGETHER,
+                ) from None  # fmt: skip
+            continue
+        now = tuple(sizes.get(d, n) if d is not None else n for d, n in zip(node.dims, node.shape))
+        if node.kind != "latent" and node.number not in data and now != node.shape:
+            raise DataError(f"{described(node)} has shape {node.shape}, and the new data {now}.", value=node.shape,
+                            remedy=f"Give new values of {described(node)} too.")  # fmt: skip
+        given = data.get(node.number, node.value)
+        at[node.number] = np.ones(now) if given is None or node.kind == "latent" else np.asarray(given)
+    return {name: at[v.number].shape if isinstance(v, Node) else np.shape(v) for name, v in law.parameters.items()
+            if v is not None and not isinstance(v, (Family, str))}  # fmt: skip
 
 
 def _thinned(posterior: ModelPosterior, cells: int) -> dict[str, np.ndarray]:
@@ -173,30 +215,7 @@ def _values(
                     f"{node.name} has an entry for each of {node.shape[axis]} {dim!r}; the new data have {sizes[dim]}.",
                     value=sizes[dim], remedy="Only dims that latent nodes do not have may change their size.",
                 )  # fmt: skip
-            if dim in added:
-                value = _appended(node, value, axis, added[dim], new_levels, values, nodes, data, rng)
+        if added:
+            value = with_new_levels(node, value, added, new_levels, values, nodes, data, rng)
         values[node.number], nodes[node.number] = value, node
     return values, nodes
-
-
-def _appended(
-    node: Node, value: np.ndarray, axis: int, k: int, new_levels: str, values: dict[int, np.ndarray],
-    nodes: dict[int, Node], data: Mapping[int, np.ndarray], rng: Any,
-) -> np.ndarray:  # fmt: skip
-    """The draws of a node with those of k new levels along an axis."""
-    n = len(value)
-    shape = list(node.shape)
-    shape[axis] = k
-    if type(node.law).__name__ == "Flat":
-        raise UnavailableError(
-            f"{node.name} has a flat prior, so that nothing is known of new {node.dims[axis]!r}.",
-            remedy="Give groups a common law with a learned sd.",
-        )
-    law = law_at(node.law, values, nodes, n, node.ndim, data)  # type: ignore[arg-type]
-    back = axis - node.ndim
-    for name, parameter in law.parameters.items():
-        if np.ndim(parameter) >= -back and np.shape(parameter)[back] not in (1, k) and np.ndim(parameter) > 0:
-            raise DataError(f"{name} of {node.name} differs by {node.dims[axis]!r}, and is not known for new ones.",
-                            value=np.shape(parameter))  # fmt: skip
-    new = np.broadcast_to(law.mean, (n, *shape)) if new_levels == "mean" else draw(law, tuple(shape), n, rng)  # type: ignore[attr-defined]
-    return np.concatenate([value, new], axis=axis + 1)

@@ -9,6 +9,8 @@ import numpy as np
 from credo.distributions.base import Family
 from credo.distributions.slopes import unchecked
 from credo.errors import NotIdentifiedError, ParameterError, UnavailableError
+from credo.program.declare import certain_zeros
+from credo.program.density import is_opaque
 from credo.program.model import Factor
 from credo.program.nodes import Node, apply, as_node
 from credo.program.passes.affine import dependencies
@@ -23,7 +25,7 @@ def prepared(model: Model) -> tuple[list[Factor], list[Node]]:
     """Factors and latent nodes of the posterior.
 
     Missing cells that nothing else depends on leave the density (they integrate to 1, and are drawn afterwards); those
-    that other nodes use become a latent vector.
+    that other nodes use become a latent vector. Counts whose rate is certainly 0 were certain, and tell nothing.
 
     Raises
     ------
@@ -36,7 +38,7 @@ def prepared(model: Model) -> tuple[list[Factor], list[Node]]:
     factors, latents = [], list(model.latents)
     for factor in model.factors:
         if factor.missing is None:
-            factors.append(factor)
+            factors.append(_told(factor))
         elif factor.node.number in used:
             if factor.hidden is None:
                 raise UnavailableError(
@@ -47,7 +49,7 @@ def prepared(model: Model) -> tuple[list[Factor], list[Node]]:
             factors.append(factor)
             latents.append(factor.hidden)
         else:
-            factors.append(_seen(factor))
+            factors.append(_told(_seen(factor)))
     _require_used(factors, latents)
     return factors, latents
 
@@ -55,7 +57,11 @@ def prepared(model: Model) -> tuple[list[Factor], list[Node]]:
 def _used_nodes(model: Model) -> set[int]:
     """Numbers of nodes that some law or expression is computed from."""
     used: set[int] = set()
-    stack = [parent for factor in model.factors for parent in factor.node.parents if factor.node.kind != "fill"]
+    named = [node for node in model.nodes.values() if node.kind == "identity"]
+    stack = [
+        *named,
+        *(parent for factor in model.factors for parent in factor.node.parents if factor.node.kind != "fill"),
+    ]
     stack += [value for factor in model.factors if factor.law for value in factor.law.parameters.values()
               if isinstance(value, Node)]  # fmt: skip
     while stack:
@@ -68,15 +74,29 @@ def _used_nodes(model: Model) -> set[int]:
 
 def _seen(factor: Factor) -> Factor:
     """The factor over the cells that were seen."""
+    assert factor.missing is not None
+    return _without(factor, factor.missing)
+
+
+def _told(factor: Factor) -> Factor:
+    """The factor without Poisson counts whose rate is 0 whatever is latent: their 0 has probability 1."""
+    if not factor.observed or type(factor.law).__name__ != "Poisson":
+        return factor
+    assert factor.law is not None
+    zeros = np.broadcast_to(certain_zeros(as_node(factor.law.parameters["rate"])), factor.node.shape)
+    return _without(factor, np.flatnonzero(zeros)) if zeros.any() and not zeros.all() else factor
+
+
+def _without(factor: Factor, cells: np.ndarray) -> Factor:
+    """The factor without some cells, which are given by their places in C order."""
     law, node = factor.law, factor.node
     assert law is not None
-    assert factor.missing is not None
     base = node.parents[0].value if node.kind == "fill" else node.value
     assert base is not None
     if law.event_ndim or type(law).__name__ == "Categorical":
         raise UnavailableError(f"{factor.name}: missing cells of a {type(law).__name__} are not supported.",
                                remedy="Leave out those rows.")  # fmt: skip
-    seen = np.setdiff1d(np.arange(base.size), factor.missing)
+    seen = np.setdiff1d(np.arange(base.size), cells)
     observed = Node("observed", node.parents, shape=(seen.size,), dims=(None,), name=factor.name,
                     value=base.ravel()[seen], law=law, model=node.model)  # fmt: skip
     return Factor(factor.name, _picked(law, base.shape, seen), observed, True)
@@ -84,6 +104,11 @@ def _seen(factor: Factor) -> Factor:
 
 def _picked(law: Family, shape: tuple[int, ...], cells: np.ndarray) -> Family:
     """The law of some cells (C order) of an array of this shape."""
+    if is_opaque(law):
+        if law.batch_shape:
+            raise UnavailableError(f"Missing cells of a {type(law).__name__} whose parameters are arrays are not "
+                                   "supported.", remedy="Leave out those rows.")  # fmt: skip
+        return law
     parameters = {}
     for name, value in law.parameters.items():
         node = as_node(value)

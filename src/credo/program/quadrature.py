@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import ParameterError
 from credo.inference.hyper import LatticePosterior, integrate
+from credo.inference.hyper.density import Density
 from credo.inference.result import Result
 from credo.inference.target import Target
 from credo.inference.transforms import Bijection, unconstrained
 from credo.program.collapsed import Collapsed, in_chains, leaf_draws, leaf_moments, ordered
 from credo.program.fitting import Found
+from credo.program.modes import Modes, find_modes, prior_widths, require_an_end, starting_points
 
 __all__ = ["block_draws", "density_rows", "fit_quadrature", "named"]
 
@@ -37,22 +38,28 @@ def fit_quadrature(
     collapsed: Collapsed, draws: int, rng: np.random.Generator, options: Mapping[str, Any]
 ) -> Found:  # fmt: skip
     """Moments by quadrature, independent draws, the evidence and its error."""
-    if options:
-        raise ParameterError("Model.fit", sorted(options)[0], "left out: this model needs no sampler", dict(options))
     free, bijection = unconstrained(collapsed.target)
     start = bijection.inverse(collapsed.start)
     rows = density_rows(collapsed, free, bijection) if collapsed.has_batch else None
     each = collapsed.seconds if rows is None else 0.0
     most = MOST if rows is not None else int(np.clip(LATTICE / each, LEAST, MOST))
     rough, exact = most < MANY, each * draws < BUDGET
+    places = starting_points(collapsed, bijection, rng)
+    scale = prior_widths(places, len(start))
+    every = density_rows(collapsed, free, bijection)
+    density = Density(None, every, lambda z: free.evaluate(z, gradient=True))  # type: ignore[arg-type,return-value]
+    modes = find_modes(collapsed, density, start, places, scale, rng)
     found = integrate(
         lambda z: float(free.evaluate(z).log_density),
-        start,
+        modes.places[0],
         batch=rows,
         value_and_gradient=lambda z: free.evaluate(z, gradient=True),  # type: ignore[arg-type,return-value]
         tolerance=ROUGH if rough else TOLERANCE,
         max_evaluations=most,
+        scale=np.clip(np.sqrt(modes.covariances[0].diagonal()), 1e-6, 1e6),
+        more_starts=modes.places[1:],
     )
+    require_an_end(collapsed, found.nodes, found.weights, start, scale, every, modes)
     theta = bijection.forward(found.sample(draws, rng, exact=exact))
     values = named(collapsed, theta)
     if collapsed.block is not None:
@@ -61,10 +68,17 @@ def fit_quadrature(
     certificate = {
         "quadrature_error": max(found.errors.values()), "evaluations": found.n_evaluations, "modes": found.n_modes
     }  # fmt: skip
-    result = Result("converged" if found.converged else "not_certified", "collapsed", certificate=certificate)
+    certain = found.converged and modes.are_all
+    advice = () if modes.are_all else (_doubt(modes),)
+    result = Result("converged" if certain else "not_certified", "collapsed", certificate=certificate, advice=advice)
     return Found(ordered(collapsed.plan, in_chains(values)), result,
                  log_evidence=found.log_evidence if collapsed.is_proper else float("nan"),
                  moments=_moments(collapsed, found, bijection))  # fmt: skip
+
+
+def _doubt(modes: Modes) -> str:
+    return (f"{len(modes.places)} modes were found, {modes.unseen:.0%} of the searches ending in one that no other "
+            "found: there may be more.")  # fmt: skip
 
 
 def named(collapsed: Collapsed, theta: np.ndarray) -> dict[str, np.ndarray]:

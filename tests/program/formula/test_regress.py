@@ -271,3 +271,46 @@ def test_a_design_of_many_rows_and_levels():
     made = design("y ~ x + (x | g)", table)
     assert time.process_time() - start < 2.0
     assert len(made.groups[0].levels) == 5000
+
+
+def test_a_class_is_predicted_as_one():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=60)
+    hit = rng.random(60) < 1 / (1 + np.exp(-x))
+    for y, classes in ((np.where(hit, "yes", "no"), ["no", "yes"]), (hit, [False, True]), (hit.astype(int), [0, 1])):
+        fit = regress("y ~ x", {"x": x, "y": y}, "bernoulli", draws=400, random_state=0)
+        p = fit.predict({"x": [-2.0, 2.0]})
+        assert p.classes.tolist() == classes == list(fit.classes)
+        draws = fit.draws()
+        eta = draws["Intercept"].ravel() + 2.0 * draws["x"].ravel()
+        assert p.probabilities[1, 1] == pytest.approx(np.mean(1 / (1 + np.exp(-eta))), abs=1e-9)
+    assert p.mode.tolist() == [0, 1]
+
+
+def test_trials_are_remembered(tmp_path):
+    table = {"k": [3, 5, 2, 8, 4, 6], "n": [10, 12, 9, 14, 11, 10], "x": [0.0, 1.0, 0.5, 2.0, 0.2, 1.5]}
+    fit = regress("k ~ x", table, "binomial", trials="n", draws=400, random_state=0)
+    cr.save(fit, tmp_path / "fit.credo")
+    again = cr.load(tmp_path / "fit.credo")
+    new = {"x": [1.0, 1.0], "n": [10, 20]}
+    np.testing.assert_array_equal(again.predict(new).mean, fit.predict(new, trials="n").mean)
+    assert again.predict(new).mean[1] == pytest.approx(2 * again.predict(new).mean[0])
+
+
+def test_a_new_file_is_read_like_that_of_the_fit(tmp_path):
+    """A file whose groups are 7 and 8 holds the levels 007 and 008, if the fit's file had words among its groups; and
+    yes alone is a word where there was a maybe."""
+    rows = [("a1" if i % 3 else "007", "yes" if i % 2 else "maybe", i) for i in range(12)]
+    (tmp_path / "t.csv").write_text("g,h,y\n" + "".join(f"{g},{h},{y}\n" for g, h, y in rows))
+    fit = regress("y ~ h + (1 | g)", str(tmp_path / "t.csv"), draws=100, random_state=0)
+    (tmp_path / "new.csv").write_text("g,h\n007,yes\n")
+    p = fit.predict(str(tmp_path / "new.csv"), new_levels="error")
+    np.testing.assert_array_equal(p.mean, fit.predict({"g": ["007"], "h": ["yes"]}).mean)
+
+
+def test_numbers_too_large_to_be_told_apart_are_no_groups():
+    table = {"y": np.arange(8.0), "g": 10**17 + np.arange(8) % 4}
+    with pytest.raises(DataError, match="beyond 2⁵³"):
+        regress("y ~ (1 | g)", table)
+    fit = regress("y ~ (1 | g)", {**table, "g": [str(g) for g in table["g"]]}, draws=100, random_state=0)
+    assert len(fit.levels("g")) == 4

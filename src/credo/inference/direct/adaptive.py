@@ -53,8 +53,8 @@ class AdaptiveSample:
 
 def adaptive_importance(
     log_density: Callable[[np.ndarray], np.ndarray],
-    mode: np.ndarray,
-    covariance: np.ndarray,
+    modes: np.ndarray,
+    covariances: np.ndarray,
     n: int,
     rng: np.random.Generator,
 ) -> AdaptiveSample:
@@ -63,7 +63,8 @@ def adaptive_importance(
     Parameters
     ----------
     log_density : positions (B, d) → (B,), up to a constant; −∞ where the density is 0
-    mode, covariance : where the density peaks, and roughly how wide it is: the first proposal
+    modes, covariances : where the density peaks, (d,) or (K, d), and roughly how wide it is there, (d, d) or (K, d, d):
+        the first proposal. With several modes it is the only one: a single Student-t does not fit several.
     n : how many positions are evaluated in all
 
     Examples
@@ -73,10 +74,12 @@ def adaptive_importance(
     >>> found.pareto_k < 0.5, bool(abs(found.log_evidence - np.log(2 * np.pi)) < 0.05), found.effective > 2000
     (True, True, True)
     """
-    d = len(mode)
-    proposals = [(np.asarray(mode, dtype=np.float64), scale**2 * covariance) for scale, _ in FIRST]
-    shares = [share for _, share in FIRST]
-    sizes = [int(share * n) for share in ROUNDS]
+    places = np.atleast_2d(np.asarray(modes, dtype=np.float64))
+    spreads = np.asarray(covariances, dtype=np.float64).reshape(len(places), places.shape[1], -1)
+    (k_modes, d), covariance = places.shape, spreads[0]
+    proposals = [(m, scale**2 * c) for m, c in zip(places, spreads) for scale, _ in FIRST]
+    shares = [share / k_modes for _ in places for _, share in FIRST]
+    sizes = [] if k_modes > 1 else [int(share * n) for share in ROUNDS]
     sizes.append(n - sum(sizes))
     positions, values, counts = np.empty((0, d)), np.empty(0), []
     for k, size in enumerate(sizes):
@@ -92,7 +95,7 @@ def adaptive_importance(
         values = np.concatenate([values, np.asarray(log_density(drawn), dtype=np.float64)])
         log_w = np.where(np.isnan(values), -np.inf, values) - _log_mixture(positions, proposals, counts)
         if not np.isfinite(log_w).any():
-            raise NumericalError("Importance sampling: the density is 0 at every draw.", value=mode,
+            raise NumericalError("Importance sampling: the density is 0 at every draw.", value=places,
                                  remedy="Start from its mode.")  # fmt: skip
         weights = np.exp(log_w - logsumexp(log_w))
         if k + 1 < len(sizes):

@@ -11,12 +11,13 @@ __all__ = ["find_mode", "whitening"]
 
 MAX_STEPS = 200
 # A step of the search is at most this many times the scale of its start.
-LONGEST = 2.0
+LONGEST, FURTHEST = 2.0, 1e6
 MAX_HALVINGS = 40
 # Where gᵀ H⁻¹ g is below this the mode is within 0.1 sd: lattices need no better centre.
 NEAR = 1e-2
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is stepped back from
 def find_mode(
     density: Density, start: np.ndarray, scale: np.ndarray, inverse: np.ndarray | None = None
 ) -> tuple[np.ndarray, float, np.ndarray]:
@@ -52,7 +53,9 @@ def find_mode(
         elif finite and length >= longest:
             inverse = 4.0 * inverse  # bent upwards, or straight: go on faster
         if finite and trial > value + 1e-4 * (slope @ step):
-            x, value, slope, longest, halvings = x + step, trial, new_slope, LONGEST, 0
+            # A mode may lie far off: steps that were cut short, and rose, may be twice as long next time.
+            longest = min(2.0 * longest, FURTHEST) if length >= longest else LONGEST
+            x, value, slope, halvings = x + step, trial, new_slope, 0
         else:  # the gradient there has bent the next step already
             longest, halvings = 0.5 * np.abs(step / scale).max(), halvings + 1
     raise NumericalError(

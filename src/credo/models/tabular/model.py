@@ -119,6 +119,12 @@ class TableModel:
         return self.encoder.target.classes
 
     @property
+    def lowest(self) -> float | None:
+        """The smallest outcome of the fit; None of a class."""
+        assert self.encoder.target is not None
+        return self.encoder.target.low
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The columns that a table to predict must have."""
         return self.encoder.inputs

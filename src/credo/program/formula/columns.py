@@ -15,9 +15,13 @@ from credo.errors import DataError
 if TYPE_CHECKING:
     import polars as pl
 
+    from credo.tables.schema import Schema
+
 __all__ = ["Cells", "Frame", "label"]
 
 _BOOLEAN = ("False", "True")
+# From here on float64 does not hold every whole number: two numbers may have become one.
+_INEXACT = 2.0**53
 
 
 def label(value: float) -> str:
@@ -26,7 +30,7 @@ def label(value: float) -> str:
     >>> label(3.0), label(0.25)
     ('3', '0.25')
     """
-    return str(int(value)) if value == np.floor(value) and abs(value) < 2.0**53 else repr(float(value))
+    return str(int(value)) if value == np.floor(value) and abs(value) < _INEXACT else repr(float(value))
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +79,21 @@ class Cells:
         )
 
     def as_levels(self) -> tuple[tuple[str, ...], np.ndarray]:
-        """(the levels that occur, each cell's place among them (n,), −1 where missing); of numbers, ascending."""
+        """(the levels that occur, each cell's place among them (n,), −1 where missing); of numbers, ascending.
+
+        Raises
+        ------
+        DataError : numbers so large that two of them may be one in float64.
+        """
         if self.codes is None:
             assert self.numbers is not None
+            if np.any(np.abs(self.numbers) >= _INEXACT):
+                raise DataError(
+                    f"Column {self.name!r} holds numbers beyond 2⁵³, which cannot be told apart as levels.",
+                    columns=[self.name],
+                    value=float(np.nanmax(np.abs(self.numbers))),
+                    remedy=f"Make it words: --type {self.name}=category on the command line, str(...) in Python.",
+                )
             return leveled(self.numbers)
         counts = np.bincount(self.codes[self.codes >= 0], minlength=len(self.levels))
         if counts.all():
@@ -97,15 +113,22 @@ def leveled(numbers: np.ndarray) -> tuple[tuple[str, ...], np.ndarray]:
 class Frame:
     """Columns of a pandas, polars or Arrow frame, a mapping from names to cells, a `credo.tables.Table`, or a file.
 
-    Columns are read when asked for. `names`, and `n_rows` once a column was read.
+    Columns are read when asked for. `names` are those of the columns; `schema` the types that a file or `Table` was
+    read with, else None. `like` are types to read a file with.
 
     Raises
     ------
     DataError : it is none of these; two columns share a name.
     """
 
-    def __init__(self, data: Any) -> None:
-        self.found: dict[str, Any] = _columns(data)
+    def __init__(self, data: Any, like: Schema | None = None) -> None:
+        if isinstance(data, (str, Path)):
+            from credo.tables import open_table
+
+            data = open_table(data, like=like)
+        self.table: Any = data if _is_table(data) else None
+        self.schema: Schema | None = None if self.table is None else data.schema
+        self.found: dict[str, Any] = dict.fromkeys(data.columns) if _is_table(data) else _columns(data)
         self.names = tuple(self.found)
         self.read: dict[str, Cells] = {}
 
@@ -118,7 +141,8 @@ class Frame:
         """
         for name in names:
             if name not in self.found:
-                close = difflib.get_close_matches(name, self.names, 1)
+                close = [known for known in self.names if known.lower() == name.lower()]
+                close = close or difflib.get_close_matches(name, self.names, 1)
                 known = f"it has {', '.join(map(repr, self.names[:12]))}{'…' if len(self.names) > 12 else ''}"
                 raise DataError(
                     f"The table has no column {name!r}; {known}.",
@@ -126,8 +150,11 @@ class Frame:
                     value=name,
                     remedy=f"Did you mean {close[0]!r}?" if close else None,
                 )
-            if name not in self.read:
-                self.read[name] = _cells(name, self.found[name])
+        unread = [name for name in dict.fromkeys(names) if name not in self.read]
+        if self.table is not None and unread:
+            self.found |= _read(self.table, tuple(unread))
+        for name in unread:
+            self.read[name] = _cells(name, self.found[name])
         chosen = {name: self.read[name] for name in names}
         sizes = {name: len(cells.missing) for name, cells in chosen.items()}
         if len(set(sizes.values())) > 1:
@@ -135,17 +162,15 @@ class Frame:
         return chosen
 
 
+def _is_table(data: Any) -> bool:
+    """Whether it is a `credo.tables.Table`, whose module takes its time to import."""
+    return type(data).__module__ == "credo.tables.table"
+
+
 def _columns(data: Any) -> dict[str, Any]:
     """Whatever holds the columns, by name."""
     if isinstance(data, Mapping):
         found = list(data.items())
-    elif isinstance(data, (str, Path)) or type(data).__module__ == "credo.tables.table":
-        from credo.tables import Table, open_table
-
-        table = data if isinstance(data, Table) else open_table(data)
-        frame = table.read()
-        levels = {c.name: c.levels for c in table.schema if c.type == "ordered" and c.levels}
-        found = [(n, _ordered(frame[n], levels[n]) if n in levels else frame[n]) for n in frame.columns]
     else:
         import narwhals as nw
 
@@ -162,6 +187,15 @@ def _columns(data: Any) -> dict[str, Any]:
                 remedy="Give a pandas, polars or Arrow frame, or a mapping from names to cells.",
             ) from error
     return dict(zip(_texts(name for name, _ in found), (column for _, column in found)))
+
+
+def _read(table: Any, names: tuple[str, ...]) -> dict[str, pl.Series]:
+    """These columns of a `Table`."""
+    import polars as pl
+
+    frame = pl.concat(list(table.frames(columns=names)))
+    levels = {c.name: c.levels for c in table.schema if c.type == "ordered" and c.levels}
+    return {name: _ordered(frame[name], levels[name]) if name in levels else frame[name] for name in names}
 
 
 def _texts(names: Iterable[Any]) -> list[str]:
@@ -263,12 +297,15 @@ def _of_series(name: str, series: pl.Series, declared: tuple[str, ...] | None) -
     if dtype in (pl.Enum, pl.Categorical):
         series = series.cast(pl.String)
     if series.dtype != pl.String:
+        kind = "dates or times" if dtype.is_temporal() else str(dtype)
         raise DataError(
-            f"Column {name!r} holds {dtype}, which is neither numbers nor words.",
+            f"Column {name!r} holds {kind}, which are neither numbers nor words.",
             columns=[name],
             value=str(dtype),
             remedy="Turn it into numbers (days since a date, say) or words first.",
         )
+    series = series.str.strip_chars()  # as files are read: "b " and "b" are one level
+    declared = None if declared is None else tuple(dict.fromkeys(level.strip() for level in declared))
     levels = declared if declared is not None else tuple(series.drop_nulls().unique().sort().to_list())
     codes = series.cast(pl.Enum(list(levels))).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     return Cells(name, None, codes, levels)

@@ -125,7 +125,7 @@ def design(formula: str | Formula, data: Any, missing: str = "drop") -> Design:
     """
     if missing not in ("drop", "error"):
         raise ParameterError("design", "missing", "'drop' or 'error'", missing)
-    frame = Frame(data)
+    frame = data if isinstance(data, Frame) else Frame(data)
     read = formula if isinstance(formula, Formula) else parse(formula, frame.names)
     sheet = _complete_rows(read, frame, missing)
     factors = {}
@@ -138,7 +138,8 @@ def design(formula: str | Formula, data: Any, missing: str = "drop") -> Design:
     offset_moments: dict[str, Moments] = {}
     for offset in read.offsets:
         evaluate(offset.node, sheet, offset_moments, learn=True)
-    encoder = RowEncoder(read.text, read.others, factors, levels, response_levels, offset_moments)
+    schema = None if frame.schema is None else frame.schema.select(read.inputs)
+    encoder = RowEncoder(read.text, read.others, factors, levels, response_levels, offset_moments, schema)
     names = encoder.names
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from credo.program.formula.groups import GroupDesign, GroupLevels
 from credo.program.formula.sheet import Moments, Sheet, evaluate
 from credo.program.formula.terms import Factor, Formula, Term
 from credo.saving import register
+
+if TYPE_CHECKING:
+    from credo.tables.schema import Schema
 
 __all__ = ["RowEncoder", "EncodedRows", "TermColumns"]
 
@@ -47,6 +50,11 @@ class EncodedRows:
     groups: tuple[GroupDesign, ...]
     rows: np.ndarray
 
+    def take(self, part: slice) -> EncodedRows:
+        """Some of them."""
+        groups = tuple(replace(g, codes=g.codes[part], matrix=g.matrix[part]) for g in self.groups)
+        return EncodedRows(self.fixed[part], self.offset[part], groups, self.rows[part])
+
 
 @register
 @dataclass(frozen=True, eq=False)
@@ -58,6 +66,7 @@ class RowEncoder:
     group_levels : the levels of each group term
     response_levels : of a response in words, in order
     offset_moments : of center(…) and scale(…) in offsets
+    schema : types of the columns, where the table was a file or `Table`: new files are read alike
     """
 
     text: str
@@ -66,6 +75,7 @@ class RowEncoder:
     group_levels: tuple[GroupLevels, ...] = ()
     response_levels: tuple[str, ...] = ()
     offset_moments: dict[str, Moments] = field(default_factory=dict)
+    schema: Schema | None = None
 
     @cached_property
     def formula(self) -> Formula:
@@ -111,7 +121,7 @@ class RowEncoder:
         ------
         DataError : a column is not there or of another kind; a missing cell; an unseen level of a fixed effect.
         """
-        frame = Frame(data)
+        frame = data if isinstance(data, Frame) else Frame(data, self.schema)
         cells = frame.cells(self.formula.inputs)
         n = len(next(iter(cells.values())).missing) if cells else _length(frame)
         sheet = Sheet(cells, np.arange(n))

@@ -89,6 +89,9 @@ class _Expansion:
         if not terms and not self.groups and not self.offsets:
             raise self.fail("nothing is right of '~'", self.right, "Write ~ 1 for an intercept alone.")
         ordered = tuple(sorted(terms.values(), key=lambda term: len(term.factors)))
+        for factor in (f for terms in (ordered, *(g.terms for g in self.groups)) for t in terms for f in t.factors):
+            if response is not None and factor.text == response.text:
+                raise self.fail(f"{factor.text} is the response, and cannot explain itself", factor.node)
         return Formula(self.text, response, ordered, tuple(self.groups), tuple(self.offsets.values()), self.others)
 
     def response(self, node: Node) -> Factor:

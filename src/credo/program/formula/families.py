@@ -28,14 +28,17 @@ class ResponseFamily:
     parameters: tuple[str, ...]
     law: Callable[[Any, Mapping[str, Any], Any], Any]
 
-    def check(self, y: np.ndarray, levels: tuple[str, ...], trials: np.ndarray | None, text: str) -> None:
-        """Raise `DataError` for responses that the family cannot give."""
+    def check(
+        self, y: np.ndarray, levels: tuple[str, ...], trials: np.ndarray | None, text: str, rows: np.ndarray
+    ) -> None:
+        """Raise `DataError` for responses that the family cannot give; rows : their numbers in the user's table."""
         if levels and (self.link != "logit" or len(levels) != 2):
             raise DataError(
                 f"The response {text} has levels {', '.join(map(repr, levels[:5]))}; family {self.name!r} needs "
                 f"{'two of them' if self.link == 'logit' else 'numbers'}.",
                 columns=[text],
                 value=levels,
+                remedy="Of two levels: family 'bernoulli'." if len(levels) == 2 else None,
             )
         if self.link == "identity":
             if np.all(y == y[0]):
@@ -46,8 +49,8 @@ class ResponseFamily:
         if bad.size:
             kind = {"bernoulli": "0 and 1", "binomial": "whole numbers from 0 to trials"}.get(self.name, "counts")
             raise DataError(
-                f"The response {text} must be {kind} for family {self.name!r}; row {bad[0]} has {y[bad[0]]:g}.",
-                rows=bad[:20].tolist(),
+                f"The response {text} must be {kind} for family {self.name!r}; row {rows[bad[0]]} has {y[bad[0]]:g}.",
+                rows=np.asarray(rows)[bad[:20]].tolist(),
                 columns=[text],
                 value=float(y[bad[0]]),
             )

@@ -55,11 +55,18 @@ class _Parser:
         self.at += token.kind != "end"
         return token
 
+    def unexpected(self, wanted: str) -> FormulaError:
+        """Something stands where an operator should; of two names in a row, that they may be one."""
+        token, before = self.token, self.tokens[self.at - 1]
+        words = token.kind == before.kind == "name" and self.at > 0
+        remedy = f"A name of several words stands in backticks: `{before.text} {token.text}`." if words else None
+        return self.fail(f"expected {wanted}, found {token.text!r}", token, remedy)
+
     def expect(self, operator: str, opened: Token) -> Token:
         if not self.is_operator(operator):
             if self.token.kind == "end":
                 raise self.fail(f"{opened.text!r} is never closed", opened)
-            raise self.fail(f"expected an operator or {operator!r}, found {self.token.text!r}", self.token)
+            raise self.unexpected(f"an operator or {operator!r}")
         return self.take()
 
     def formula(self) -> tuple[Node | None, Node]:
@@ -74,11 +81,11 @@ class _Parser:
             left = self.expression(0)
             self.arithmetic = False
         if self.token is not tildes[0]:
-            raise self.fail(f"expected an operator or '~', found {self.token.text!r}", self.token)
+            raise self.unexpected("an operator or '~'")
         self.take()
         right = self.expression(0)
         if self.token.kind != "end":
-            raise self.fail(f"expected an operator, found {self.token.text!r}", self.token)
+            raise self.unexpected("an operator")
         return left, right
 
     def expression(self, floor: int) -> Node:

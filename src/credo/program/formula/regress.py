@@ -19,9 +19,10 @@ from credo.errors import (
 )
 from credo.inference.draws import Summary, summarise
 from credo.numerics.random import as_generator
+from credo.prediction.classes import ClassPredictive
 from credo.program.formula.columns import Frame
 from credo.program.formula.design import Design, design
-from credo.program.formula.encoder import RowEncoder
+from credo.program.formula.encoder import EncodedRows, RowEncoder
 from credo.program.formula.families import FAMILIES, family_of
 from credo.program.formula.lowering import (
     centers_of,
@@ -99,12 +100,13 @@ def regress(
     [200.0]
     """
     chosen = family_of(family)
-    made = design(formula, data, missing)
+    frame = Frame(data)
+    made = design(formula, frame, missing)
     if made.response is None:
         raise ParameterError("regress", "formula", "with a response left of '~'", made.formula.text)
-    number = _trials(trials, data, made) if family == "binomial" else _no_trials(trials, family)
+    number = _trials(trials, frame, made) if family == "binomial" else _no_trials(trials, family)
     text = "" if made.formula.response is None else made.formula.response.text
-    chosen.check(made.response, made.response_levels, number, text)
+    chosen.check(made.response, made.response_levels, number, text, made.rows)
     laws = stated_priors(priors, default_priors(made, chosen))
     centers = centers_of(made, laws)
     model = model_of(made, chosen, laws, centers, number)
@@ -113,7 +115,8 @@ def regress(
         posterior = _by_laplace(model, draws, as_generator(random_state))
     else:
         posterior = model.fit(inference, draws=draws, random_state=random_state, **options)
-    return Regression(posterior, made.encoder, laws, family, centers, len(made.rows))
+    said = trials if isinstance(trials, str) or np.ndim(trials) == 0 else None
+    return Regression(posterior, made.encoder, laws, family, centers, len(made.rows), said)
 
 
 def _by_laplace(model: Model, draws: int, rng: np.random.Generator) -> ModelPosterior:
@@ -139,7 +142,10 @@ class Regression:
     posterior : of the model's nodes (`posterior.model`); encoder : from a table to the model's data; priors : those
         used; family; n_rows : that were fitted
     centers : (p,) what was taken off the columns before fitting; `draws` and `summary` give the intercept without it
+    trials : of the binomial, the column or the number that was stated; predictions take it where none is
     """
+
+    applied_by = "credo predict {} NEW.csv"
 
     posterior: ModelPosterior
     encoder: RowEncoder
@@ -147,6 +153,7 @@ class Regression:
     family: str
     centers: np.ndarray
     n_rows: int
+    trials: Any = None
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -155,6 +162,14 @@ class Regression:
     @property
     def formula(self) -> Formula:
         return self.encoder.formula
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The two responses of family "bernoulli", the one whose probability is modelled last; () of the others."""
+        if self.family != "bernoulli":
+            return ()
+        levels = self.encoder.response_levels or (0, 1)
+        return (False, True) if levels == ("False", "True") else levels
 
     @property
     def log_evidence(self) -> float:
@@ -222,18 +237,37 @@ class Regression:
 
         new_levels : of levels of a group that the fit never met: "sample" draws their effects from the belief about
             groups, "mean" takes 0, "error" refuses.
+        trials : of the binomial, where it is not as in the fit.
+
+        Of family "bernoulli" it is one of the two `classes`.
         """
-        rows = self.encoder.encode(data)
-        number = None
-        if self.family == "binomial":
-            number = _counts(trials, Frame(data), len(rows.rows), np.arange(len(rows.rows)))
-        model = self.posterior.model
-        known = set() if model is None else {name for name, node in model.nodes.items() if node.kind == "data"}
-        values = data_of(self.encoder.names, rows, self.priors, self.centers, number)
+        rows, number = self.encoded(data, trials)
+        return self.predict_encoded(rows, number, new_levels, random_state)
+
+    def encoded(self, data: Any, trials: Any = None) -> tuple[EncodedRows, np.ndarray | None]:
+        """(the rows of a table as numbers, the trials of each if the response is binomial)."""
+        frame = Frame(data, self.encoder.schema)
+        rows = self.encoder.encode(frame)
+        if self.family != "binomial":
+            return rows, _no_trials(trials, self.family)
+        n = len(rows.rows)
+        return rows, _counts(self.trials if trials is None else trials, frame, n, np.arange(n))
+
+    def predict_encoded(
+        self, rows: EncodedRows, trials: np.ndarray | None, new_levels: str, random_state: Any
+    ) -> Predictive:
+        """`predict` of rows that are numbers already."""
         if new_levels == "error":
             _refuse_new(rows.groups)
+        model = self.posterior.model
+        known = set() if model is None else {name for name, node in model.nodes.items() if node.kind == "data"}
+        values = data_of(self.encoder.names, rows, self.priors, self.centers, trials)
         given = {name: value for name, value in values.items() if name in known}
-        return self.posterior.predict(None, new_levels=new_levels, random_state=random_state, **given)
+        found = self.posterior.predict(None, new_levels=new_levels, random_state=random_state, **given)
+        if not self.classes:
+            return found
+        p = np.broadcast_to(found.conditional.mean, found.draws.shape)  # type: ignore[attr-defined]
+        return ClassPredictive.from_draws(np.stack([1.0 - p, p], axis=-1), self.classes, found.inference)
 
     def explain(self) -> Explanation:
         """What was integrated out exactly, what was done numerically, and why."""
@@ -281,7 +315,7 @@ def _refuse_new(groups: Any) -> None:
                 f"Group {group.name} has levels that the fit never met: {', '.join(map(repr, group.unseen[:5]))}.",
                 rows=np.flatnonzero(group.is_new)[:20].tolist(),
                 value=group.unseen,
-                remedy='new_levels="sample" draws their effects.',
+                remedy='new_levels="sample" draws their effects (on the command line, --new-levels sample).',
             )
 
 
@@ -290,8 +324,8 @@ def _no_trials(trials: Any, family: str) -> None:
         raise ParameterError("regress", "trials", f"None for family {family!r}", trials)
 
 
-def _trials(trials: Any, data: Any, made: Design) -> np.ndarray:
-    return _counts(trials, Frame(data), made.n_rows, made.rows)
+def _trials(trials: Any, frame: Frame, made: Design) -> np.ndarray:
+    return _counts(trials, frame, made.n_rows, made.rows)
 
 
 def _counts(trials: Any, frame: Frame, n: int, rows: np.ndarray) -> np.ndarray:

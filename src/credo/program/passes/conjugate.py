@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import gammaln as log_gamma
+from scipy.special import xlogy
 
 from credo.distributions import Beta, Dirichlet, Family, Gamma, InverseGamma
 from credo.program.evaluate import Program
@@ -153,7 +154,7 @@ def _place(value: Any, node: Node, shape: tuple[int, ...]) -> _Place | None:
 
 
 def _known(child: Factor) -> np.ndarray | None:
-    return child.node.value if child.observed and child.node.kind == "observed" else None
+    return np.asarray(child.node.value, dtype=np.float64) if child.observed and child.node.kind == "observed" else None
 
 
 def _beta(child: Factor, node: Node, memo: Memo) -> _Seen | None:
@@ -187,7 +188,8 @@ def _gamma(child: Factor, node: Node, memo: Memo) -> _Seen | None:
         return _Seen(place.gathered(y), place.gathered(exposure), float(constant))
     shape = np.ones(()) if kind == "Exponential" else _fixed(law.shape, memo)
     assert shape is not None
-    constant = np.sum(np.broadcast_to(shape * np.log(exposure) - log_gamma(shape) + (shape - 1.0) * np.log(y), y.shape))
+    each = shape * np.log(exposure) - log_gamma(shape) + xlogy(shape - 1.0, y)
+    constant = np.sum(np.broadcast_to(each, y.shape))
     return _Seen(place.gathered(shape), place.gathered(y * exposure), float(constant))
 
 

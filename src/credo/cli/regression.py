@@ -1,0 +1,111 @@
+"""A regression by formula as commands tell it, and apply it to tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["SavedRegression", "explained", "is_regression", "record", "summary_table"]
+
+# Rows predicted at once: with 4,000 draws, as many as a `Model` predicts without taking fewer of these.
+_ROWS = 5000
+
+
+def is_regression(model: Any) -> bool:
+    """Whether a saved object is a `Regression`; other models need not import what one is."""
+    return type(model).__module__ == "credo.program.formula.regress"
+
+
+class SavedRegression:
+    """What `credo show` and `credo predict` ask of a saved model.
+
+    fit : a `Regression`; new_levels, seed : as of `Regression.predict`; mass : what the intervals of `told` hold
+    """
+
+    def __init__(self, fit: Any, new_levels: str = "sample", seed: int = 0, mass: float = 0.9) -> None:
+        from credo.errors import ParameterError
+
+        if new_levels not in ("sample", "mean", "error"):
+            raise ParameterError("", "--new-levels", "sample, mean or error", new_levels)
+        self.fit, self.new_levels, self.seed, self.mass = fit, new_levels, seed, mass
+        self.applied_by: str = fit.applied_by
+
+    @property
+    def target(self) -> str:
+        return self.fit.formula.response.text
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The classes of a response that is one of two; () of a number."""
+        return self.fit.classes
+
+    @property
+    def lowest(self) -> float | None:
+        """The smallest response of the fit, which a regression does not keep."""
+        return None
+
+    def summary(self, mass: float = 0.9) -> dict[str, Any]:
+        return record(self.fit, self.fit.summary(mass), mass)
+
+    def told(self) -> list[Any]:
+        fit = self.fit
+        title = f"A regression: {fit.formula}   {fit.family}, {fit.n_rows:,} rows"
+        return [title, summary_table(fit.summary(self.mass), self.mass), *explained(fit)]
+
+    def open(self, data: Any, **how: Any) -> Any:
+        """A table of new rows, its columns read as those of the fit."""
+        from credo.tables import open_table
+
+        return open_table(data, like=self.fit.encoder.schema, **how)
+
+    def map(self, function: Any, table: Any, keep: tuple[str, ...] = ()) -> Iterator[Any]:
+        """function(the columns `keep`, the predictive) of consecutive rows, in order.
+
+        Kept columns that the formula does not read stay as they are written.
+        """
+        import polars as pl
+
+        as_written = {name: "identifier" for name in keep if name not in self.fit.formula.inputs}
+        kept = pl.DataFrame()
+        if keep:
+            kept = pl.concat(list(table.with_schema(table.schema.with_types(as_written)).frames(columns=keep)))
+        rows, trials = self.fit.encoded(table)
+        for start in range(0, len(rows.rows), _ROWS):
+            part = slice(start, start + _ROWS)
+            number = None if trials is None else trials[part]
+            yield function(kept[part], self.fit.predict_encoded(rows.take(part), number, self.new_levels, self.seed))
+
+
+def summary_table(summary: Any, mass: float) -> Any:
+    """Mean, sd and interval a row, with the digits that the sd leaves meaning to."""
+    from credo.cli.text import grid
+    from credo.numerics.readable import aligned, percent, share
+
+    rows = []
+    for name in summary:
+        row = summary[name]
+        mean, sd, low, high = aligned([row[k] for k in ("mean", "sd", "lower", "upper")], row["sd"])
+        rows.append([name, mean, sd, f"{low} … {high}", share(row["prob_positive"])])
+    return grid(["", "mean", "sd", f"{percent(mass)} interval", "P(> 0)"], rows)
+
+
+def explained(fit: Any) -> list[str]:
+    """The priors, and what was done."""
+    return ["Priors:", *(f"  {line}" for line in str(fit.priors).splitlines()), *str(fit.explain()).splitlines()]
+
+
+def record(fit: Any, summary: Any, mass: float) -> dict[str, Any]:
+    """The fit as JSON data."""
+    return {
+        "kind": "regression",
+        "formula": str(fit.formula),
+        "family": fit.family,
+        "rows": fit.n_rows,
+        "interval": mass,
+        "summary": {row: summary[row] for row in summary},
+        "priors": dict(line.split("  ", 1) for line in str(fit.priors).splitlines()),
+        "log_evidence": fit.log_evidence,
+        "inference": fit.posterior.result.inference,
+        "certificate": fit.posterior.result.certificate,
+        "explanation": fit.explain().to_json(),
+    }

@@ -1,0 +1,177 @@
+"""Where the density of the remaining latent nodes has its modes: searches from draws of their priors.
+
+One search finds one mode; a certificate that looks no further would call half an answer whole. Searches start from a
+point likely a priori, from draws of the priors, and from reflections of the best mode. The share that ended in a mode
+that no other one found tells how many modes are likely still unseen (Good and Turing).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.errors import CredoError, NotIdentifiedError, NumericalError
+from credo.inference.hyper.density import Density
+from credo.inference.hyper.mode import find_mode
+from credo.inference.transforms import Bijection
+from credo.program.forward import draw, law_at
+from credo.program.nodes import Node
+
+if TYPE_CHECKING:
+    from credo.program.collapsed import Collapsed
+
+__all__ = ["Modes", "find_modes", "prior_widths", "require_an_end", "starting_points"]
+
+# Searches where an evaluation is fast, and where it is slow; and draws of the priors that they are chosen from.
+SEARCHES, FEW_SEARCHES, DRAWS = 12, 2, 64
+# Two modes are different if they lie so many sds apart, and matter if not so many nats lower than the best.
+APART, DEPTH = 2.0, 12.0
+# Good–Turing's estimate of searches that would end in a mode not seen yet.
+UNSEEN = 0.25
+# A scale of e^±100 is no answer: the density has no end there.
+FARTHEST = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """places (K, d), best first, of the modes that matter; covariances (K, d, d); unseen : share of searches that ended
+    in a mode no other search found, 0 where there is one mode"""
+
+    places: np.ndarray
+    covariances: np.ndarray
+    unseen: float
+
+    @property
+    def are_all(self) -> bool:
+        """Whether there is little sign of others."""
+        return self.unseen <= UNSEEN
+
+
+def starting_points(collapsed: Collapsed, bijection: Bijection, rng: np.random.Generator) -> np.ndarray:
+    """Draws (n, d) of the priors in free coordinates; about the start where a prior has none."""
+    start = bijection.inverse(collapsed.start)
+    inputs: dict[int, np.ndarray] = {}
+    nodes: dict[int, Node] = {}
+    x = np.empty((DRAWS, 0))
+    try:
+        for node in collapsed.rest:
+            law = law_at(node.law, inputs, nodes, DRAWS, node.ndim)  # type: ignore[arg-type]
+            value = np.asarray(draw(law, node.shape, DRAWS, rng), dtype=np.float64)
+            inputs[node.number], nodes[node.number] = value, node
+            x = np.concatenate([x, value.reshape(DRAWS, -1)], axis=1)
+        z = bijection.inverse(x)
+    except (CredoError, ValueError, KeyError):
+        z = start + 2.0 * rng.standard_normal((DRAWS, len(start)))
+    return np.clip(z[np.isfinite(z).all(axis=1)], -1e12, 1e12)
+
+
+def prior_widths(points: np.ndarray, d: int) -> np.ndarray:
+    """Rough widths (d,) of the priors, from quartiles; at least 1, which suits logs of scales."""
+    if len(points) < 8:
+        return np.ones(d)
+    low, high = np.quantile(points, [0.25, 0.75], axis=0)
+    return np.clip((high - low) / 1.349, 1.0, 1e12)
+
+
+def find_modes(
+    collapsed: Collapsed, density: Density, start: np.ndarray, points: np.ndarray, scale: np.ndarray,
+    rng: np.random.Generator,
+) -> Modes:  # fmt: skip
+    """The modes found. Raises `NumericalError` where no search ends."""
+    fast = collapsed.has_batch and collapsed.seconds < 2e-3
+    count = SEARCHES if fast else FEW_SEARCHES
+    chosen = [start, *points[rng.permutation(len(points))[:count]]]
+    found: list[tuple[np.ndarray, float]] = []
+    failure: NumericalError | None = None
+    for place in chosen:
+        try:
+            found.append(find_mode(density, place, scale)[:2])
+        except NumericalError as error:
+            failure = error
+    if not found:
+        assert failure is not None
+        raise failure
+    best = max(found, key=lambda each: each[1])[0]
+    if fast:
+        for mirrored in (-best, 2.0 * np.median(points, axis=0) - best if len(points) else -best):
+            with contextlib.suppress(NumericalError):
+                found.append(find_mode(density, mirrored, scale)[:2])
+    return _distinct(density, found, scale)
+
+
+def _distinct(density: Density, found: Sequence[tuple[np.ndarray, float]], scale: np.ndarray) -> Modes:
+    top = max(value for _, value in found)
+    places: list[np.ndarray] = []
+    spreads: list[np.ndarray] = []
+    counts: list[int] = []
+    for x, value in sorted(found, key=lambda each: -each[1]):
+        if top - value > DEPTH:
+            continue
+        for k, (place, spread) in enumerate(zip(places, spreads)):
+            if np.abs((x - place) / np.sqrt(spread.diagonal())).max() < APART:
+                counts[k] += 1
+                break
+        else:
+            places.append(x)
+            spreads.append(_curvature(density, x, scale))
+            counts.append(1)
+    unseen = 0.0 if len(places) == 1 else counts.count(1) / len(found)
+    return Modes(np.array(places), np.array(spreads), unseen)
+
+
+def _curvature(density: Density, mode: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """The inverse of −∂² log p at a mode by differences of gradients, eigenvalues kept positive."""
+    d, step = len(mode), 1e-4 * np.minimum(scale, 1.0)
+    ones = np.ones(d)
+    slopes = [(density.gradient(mode + h, ones)[1] - density.gradient(mode - h, ones)[1]) for h in np.diag(step)]
+    hessian = -np.array(slopes) / (2.0 * step[:, None])
+    hessian = np.where(np.isfinite(hessian), hessian, 0.0)
+    values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
+    return (vectors / np.clip(values, 0.05 / np.max(scale) ** 2, 1e14)) @ vectors.T
+
+
+def require_an_end(
+    collapsed: Collapsed, positions: np.ndarray, weights: np.ndarray, start: np.ndarray, scale: np.ndarray, rows: Any,
+    modes: Modes,
+) -> None:  # fmt: skip
+    """`NotIdentifiedError` where the posterior is improper: mass lies where scales are e^±100, or the density is cut
+    off, by the end of floating point, right beside a mode."""
+    logs = np.concatenate([np.full(node.size, _is_half_line(node)) for node in collapsed.rest])
+    far = (np.abs(positions - start) > FARTHEST * np.maximum(scale, 1.0)) & logs[: positions.shape[1]]
+    for k in np.flatnonzero(weights @ far > 1e-3):
+        _refuse(collapsed, int(k), "its posterior has no end")
+    mode, spread = modes.places[0], modes.covariances[0]
+    collapsed.require_noise(mode)
+    for k in range(len(mode)):
+        width = np.sqrt(spread[k, k])
+        along = np.arange(-6.0, 6.5, 0.5)
+        step = np.zeros((along.size, len(mode)))
+        step[:, k] = along * min(width, 4.0)
+        with np.errstate(all="ignore"):
+            values = np.asarray(rows(mode + step))
+        near = values > values.max() - 3.0
+        beside = np.concatenate([[False], near[:-1]]) | np.concatenate([near[1:], [False]])
+        if np.any((values == -np.inf) & beside):
+            _refuse(collapsed, k, "its density rises up to the end of floating point")
+
+
+def _is_half_line(node: Node) -> bool:
+    """Whether its free coordinate is a logarithm."""
+    support = node.static["support"]
+    return support.kind == "real" and bool(np.isfinite(np.max(support.low)) != np.isfinite(np.min(support.high)))
+
+
+def _refuse(collapsed: Collapsed, column: int, what: str) -> None:
+    for node in collapsed.rest:
+        if column < node.size:
+            raise NotIdentifiedError(
+                f"Model: the data and the priors do not determine {node.name}: {what}, so that the posterior is "
+                "improper.",
+                value=node.name,
+                remedy="Give it a proper prior that is finite at 0, or more data.",
+            )
+        column -= node.size
