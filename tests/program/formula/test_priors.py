@@ -122,8 +122,9 @@ def test_a_column_called_like_a_parameter():
     ],
 )
 def test_responses_that_a_family_cannot_give(family, y, levels, says):
+    trials = np.array([5.0, 5.0]) if family == "binomial" else None
     with pytest.raises(DataError, match=says):
-        family_of(family).check(np.array(y), levels, np.array([5.0, 5.0]) if family == "binomial" else None, "y")
+        family_of(family).check(np.array(y), levels, trials, "y", np.arange(4))
 
 
 def test_unknown_family():
