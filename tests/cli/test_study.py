@@ -99,6 +99,44 @@ def test_best_of_two_objectives_is_the_front(credo, folder):
     assert "On the front:" in credo("study", "show", folder / "a.db", "--name", "two").out
 
 
+@pytest.mark.parametrize("writable", [True, False])
+def test_looking_changes_nothing(credo, tmp_path, monkeypatch, writable):
+    from credo.errors import StorageError
+    from credo.studies import open_storage
+
+    with cr.Study(cr.Space(x=cr.Real(0, 1)), storage=tmp_path / "s.db", random_state=0, sampler="sobol") as study:
+        study.optimize(lambda p: p["x"], 6)
+    before = (tmp_path / "s.db").read_bytes()
+    if not writable:  # as root finds a file that it may not write only on a disk that is read-only
+        monkeypatch.setattr("credo.studies.storage.opening.os.access", lambda path, mode: False)
+    for words in (["list"], ["show"], ["best"], ["export"]):
+        assert credo("study", *words, tmp_path / "s.db", "--quiet").code == 0
+    assert (tmp_path / "s.db").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["s.db"]
+    place = open_storage(tmp_path / "s.db", read_only=True)
+    with cr.Study.load(place) as study, pytest.raises(StorageError, match="read only"):
+        study.note("a remark")
+    with cr.Study.load(tmp_path / "s.db") as live:  # what another process writes meanwhile is seen
+        live.tell(live.ask(), 1.0)
+        if writable:
+            assert len(cr.Study.load(place).records) == 7
+
+
+def test_an_older_database_is_read_as_it_is(credo, tmp_path):
+    import sqlite3
+
+    from tests.studies.test_storage import VERSION_1
+
+    with sqlite3.connect(tmp_path / "old.db") as old:
+        old.executescript(VERSION_1)
+    old.close()
+    before = (tmp_path / "old.db").read_bytes()
+    assert credo("study", "best", tmp_path / "old.db").code == 0
+    assert (tmp_path / "old.db").read_bytes() == before
+    (tmp_path / "empty.db").write_bytes(b"")
+    assert "without studies" in credo("study", "list", tmp_path / "empty.db").err
+
+
 @pytest.mark.parametrize("ending", ["csv", "tsv", "parquet", "jsonl", "json"])
 def test_export(credo, folder, tmp_path, ending):
     path = tmp_path / f"trials.{ending}"

@@ -100,7 +100,12 @@ def test_two_objectives_with_constraints(tune, credo):
     said = tune(code, "{x}", "{y}", options=options, trials=8).out
     assert "none beats" in said
     infeasible = tune(code, "{x}", "{y}", options=[*options[:4], "--constraint", "n>=9", "--name", "no"])
-    assert "No trial meets the constraints" in infeasible.out
+    nearest = max(records("no"), key=lambda trial: trial["y"])
+    assert f"No trial meets the constraints; trial {nearest.id} comes nearest: n>=9 broken by" in infeasible.out
+    assert infeasible.err.count("n>=9 broken by") == 4
+    shown = credo("study", "export", "space.db", "--name", "no").out.splitlines()
+    assert shown[0].startswith("id,state,a.x,b,n>=9,x,y")
+    assert float(shown[1].split(",")[4]) == 9 - records("no")[0]["y"]
 
 
 def test_one_objective_of_two_directions(tune):
@@ -156,6 +161,8 @@ def test_jobs_folders_and_files(tune):
 def test_finite_spaces_end(tune):
     Path("space.toml").write_text("[parameters]\nn = {low = 1, high = 3}\n", encoding="utf-8")
     assert tune("import sys; print(sys.argv[1])", "{n}", trials=50, options=["--json"]).json["trials"] == {"told": 3}
+    assert "every point of the space was tried" in tune("print(1)", "{n}", trials=50).out
+    assert "every point" not in tune("print(1)", "{n}", trials=3).out
 
 
 def test_pruning(tune):
@@ -264,6 +271,13 @@ def test_spaces_that_are_none(credo, text, said):
     assert not Path("space.db").exists()
 
 
+def test_faults_of_the_command_are_told_before_those_of_files(credo):
+    Path("space.toml").write_text("[parameters", encoding="utf-8")
+    for options, said in ((["--sampler", "no"], "--sampler"), (["--direction", "up"], "--direction")):
+        done = credo("tune", "space.toml", *options, "--", "true")
+        assert (done.code, said in done.err) == (2, True)
+
+
 def test_forgotten_dashes_are_told(credo):
     done = credo("tune", "space.toml", "./train", "--lr", "{x}")
     assert (done.code, "comes after --." in done.err) == (2, True)
@@ -351,6 +365,49 @@ def test_another_space_or_direction_is_not_the_same_study(tune):
     assert len(records()) == 4
 
 
+def test_values_of_another_kind_are_not_told_to_a_study(tune):
+    code = "import json, sys; x = float(sys.argv[1]); print(json.dumps({'a': x, 'b': -x, 'c': 2 * x}))"
+    options = ["--key", "a", "--constraint", "c <= 3"]
+    assert tune("print('{}')", "{x}", options=["--key", "typo", "--constraint", "c<=1"]).code == 1  # all failed
+    assert tune(code, "{x}", options=options).code == 0  # and nothing was told, so that the key may be mended
+    for other, said in (
+        (["--key", "b", "--constraint", "c<=3"], "--key must be as the study began (--key a)"),
+        (["--key", "a", "--constraint", "c<=4"], "--constraint must be as the study began (--constraint 'c<=3')"),
+        (["--key", "a", "--constraint", "c>=3"], "--constraint must be as the study began"),
+    ):
+        done = tune(code, "{x}", options=other, trials=5)
+        assert (done.code, said in done.err, "--name NEW" in done.err) == (2, True, True), done.err
+    with cr.Study.load("space.db", "space") as study:
+        assert sum(trial.state == "told" for trial in study.records) == 4
+        assert study.description["keys"] == ["a"]
+        assert study.notes == []
+    for warnings in (1, 0):  # told once
+        done = tune(code + " ", "{x}", options=[*options, "--json"], trials=5)
+        assert len([text for text in done.json["warnings"] if "another command" in text]) == warnings
+
+
+def test_studies_of_an_older_credo_are_described_when_they_go_on(tune):
+    space = cr.Space.from_toml(Path("space.toml"))
+    with cr.Study(space, storage="space.db", name="space", random_state=0, sampler="sobol") as study:
+        study.optimize(lambda p: p["x"], 2)
+    assert tune("import sys; print(sys.argv[1])", "{x}").code == 0
+    with cr.Study.load("space.db", "space") as study:
+        assert study.description["constraints"] == []
+        assert len(study.records) == 4
+
+
+def test_the_report_speaks_of_the_command(tune):
+    from credo.reports.study import study_report
+
+    assert tune("import sys; print(sys.argv[1])", "{x}").code == 0
+    with cr.Study.load("space.db", "space") as study:
+        report = study_report(study)
+    assert "give --noisy" in report.best["reason"]
+    assert "noisy=True" not in json.dumps(report.to_json())
+    assert "# f runs " in report.code
+    assert "{x}" in report.code
+
+
 def test_a_report_that_cannot_be_written_ends_nothing(tune, credo, monkeypatch):
     from credo.errors import StorageError
 
@@ -405,6 +462,21 @@ def test_the_report_is_written_on_the_way(credo, monkeypatch):
     done = credo("tune", "space.toml", *where, "--", *PYTHON, BOWL, "{x}", "{y}")
     assert written == [1, 2, 3, 3]
     assert done.json["report"] == "space-a_b.html"
+
+
+def test_failures_that_an_interruption_forgets_are_named(tune, monkeypatch):
+    from credo.studies.commands import loop
+
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop._Commands, "trust", interrupted)  # as the first trial that does not fail ends
+    code = "import os, sys; print(1) if os.environ['CREDO_TRIAL'] == '2' else sys.exit(3)"
+    done = tune(code, "{x}")
+    assert done.code == 130
+    assert "0, 1 count for nothing" in done.err
+    monkeypatch.undo()
+    assert "count for nothing" not in tune(code.replace("'2'", "os.environ['CREDO_TRIAL']"), "{x}").err
 
 
 # -- in a process of its own -------------------------------------------------------------------------------------

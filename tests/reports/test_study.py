@@ -16,7 +16,7 @@ import credo as cr
 from credo.errors import ParameterError
 from credo.plots.trials import objective_belief
 from credo.reports.study import StudyReport, study_report
-from credo.reports.study_left import _by_noisy_trial, left_to_gain
+from credo.reports.study_left import Left, _by_noisy_trial, left_to_gain
 from credo.reports.study_page import study_html, write_study_html
 from credo.reports.study_terminal import study_lines
 from tests.plots import study_samples as samples
@@ -164,6 +164,32 @@ def test_functions_of_a_space_are_named() -> None:
 
 
 # -- what is left to gain ------------------------------------------------------------------------------------------
+
+
+def test_far_values_among_noisy_ones_promise_nothing_absurd() -> None:
+    """With a warp of negative power, draws of the belief once promised gains of 10¹² in a study of values within 60."""
+    study, rng = (
+        cr.Study(cr.Space(x=cr.Real(0, 1), y=cr.Real(0, 1)), noisy=True, random_state=0),
+        np.random.default_rng(3),
+    )
+    for x, y in rng.random((24, 2)):
+        near = np.hypot(x - 0.3, y - 0.6)
+        study.record({"x": x, "y": y}, 60.0 * near**6 / 0.3 + 2.0 * near**2 + 0.05 * rng.normal())
+    belief = objective_belief(study)
+    assert belief.surrogate.outcomes.power < 0.0
+    left = left_to_gain(belief, study.best.params)
+    values = study.trials["value"].to_numpy()
+    assert left.next <= left.everything < np.ptp(values)
+    assert left.verdict != "go on"
+    _, low, high = belief.interval(belief.space.design(64, rng), 0.9)
+    assert np.all(high - low < 6.0 * np.ptp(values))
+
+
+@pytest.mark.parametrize(("again", "scale"), [(3.0, 1.0), (0.5, 1.0), (1e-4, 1.0), (0.0, 1.0)])
+def test_the_share_told_agrees_with_the_number(again: float, scale: float) -> None:
+    said = Left(again, again, scale, 10).sentence
+    assert ("more than what separates" in said) == (again > scale)
+    assert ("50 % of what" in said.replace("\u202f", " ").replace("\xa0", " ")) == (again == 0.5)
 
 
 def test_little_is_left_where_the_objective_is_known_and_much_where_it_is_not() -> None:

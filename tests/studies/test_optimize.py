@@ -69,6 +69,26 @@ def test_a_process_that_hangs_is_killed() -> None:
     assert study.records[0].state == "failed"
 
 
+@pytest.mark.parametrize("sampler", ["sobol", "random", "auto"])
+@pytest.mark.parametrize("at", [1, 6])
+def test_an_interrupted_study_asks_the_points_of_an_undisturbed_one(sampler: str, at: int) -> None:
+    def bowl(p: dict[str, Any]) -> float:
+        return (p["x"] - 0.3) ** 2
+
+    def breaks_off(p: dict[str, Any]) -> float:
+        if len(study.records) == at + 1 and not any(t.state == "stale" for t in study.records):
+            raise KeyboardInterrupt
+        return bowl(p)
+
+    undisturbed = Study(Space(x=Real(0, 1)), sampler=sampler, random_state=0).optimize(bowl, 9)
+    study = Study(Space(x=Real(0, 1)), sampler=sampler, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        study.optimize(breaks_off, total=9)
+    study.optimize(breaks_off, total=9)
+    assert study.records[at].state == "stale"
+    assert [t.params for t in study.records if t.state == "told"] == [t.params for t in undisturbed.records]
+
+
 def test_an_interruption_releases_what_was_running() -> None:
     calls = 0
 

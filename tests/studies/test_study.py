@@ -18,6 +18,7 @@ from credo.studies import Event, MemoryStorage, Pruned, Study, Suggestion
 from credo.studies.leases import Watch, is_gone, worker_identity
 from credo.studies.state import StudyState
 from credo.studies.trial import Trial
+from credo.studies.values import in_own_units
 
 
 def line() -> Space:
@@ -39,6 +40,22 @@ def test_ask_tell_best_both_ways() -> None:
             told[trial.id] = bowl(dict(trial.params))
         assert list(told) == list(range(20))
         assert study.best.value == pick(told.values()) == told[study.best.id]
+
+
+def test_what_was_foretold_is_in_the_objective_s_own_units() -> None:
+    study = Study(Space(x=Real(0, 1)), "maximize", random_state=0)
+    study.optimize(lambda p: 100.0 - (p["x"] - 0.3) ** 2, 9)
+    means = [trial.why["mean"] for trial in study.records if "mean" in trial.why]
+    assert means
+    assert all(abs(mean - 100.0) < 2.0 for mean in means)
+    assert in_own_units({"mean": [1.0, -2.0], "sd": [1.0, 1.0]}, (1.0, -1.0))["mean"] == [1.0, 2.0]
+    assert in_own_units({"mean": 3.0}, (-1.0,)) == {"mean": 3.0}  # a sampler's own, of something else
+
+
+def test_a_trial_is_shown_in_a_line() -> None:
+    study = Study(Space(x=Real(0, 1)), random_state=0)
+    assert repr(study.tell(study.record({"x": 0.5}, 1.5), 1.5)) == "Trial(0, {'x': 0.5}, told, 1.5)"
+    assert len(repr(study.ask())) < 60
 
 
 def test_the_first_of_equals_is_best() -> None:

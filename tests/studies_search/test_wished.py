@@ -57,6 +57,15 @@ def test_counts_stay_integers_and_ends_stay_finite():
     assert all(np.isfinite(found.params({"a": u})["a"]) for u in (0.0, 1.0))
 
 
+def test_reports_call_objects_by_their_class():
+    values = [Ridge(), "passthrough", SVR(), Ridge(alpha=3.0), (50, 50), np.mean, "SVR"]
+    (choice,) = wished({"a": values}).space.parameters.values()
+    assert choice.choices == ("Ridge", "passthrough", "SVR", "Ridge 2", "(50, 50)", "mean", "SVR 2")
+    found = wished({"a": values})
+    assert all(found.params({"a": label})["a"] is value for label, value in zip(choice.choices, values))
+    assert wished({"a": [Ridge()]}).space.parameters["a"] == cr.Constant("Ridge")
+
+
 def test_objects_come_back_themselves():
     models = [Ridge(), SVR()]
     arrays = [np.zeros(2), np.ones(2)]

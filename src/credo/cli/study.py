@@ -80,7 +80,7 @@ def show(
         _checked_page(output)
     with terminal.step(f"Reading {where}"), located(where, name) as study:
         records = study.records
-        report = study_report(study, command=terminal.command)
+        report = study_report(study, outcome=study.description.get("keys") or None, command=terminal.command)
         if output is not None:
             write_study_html(report, output)
         best = found_record(study, found(study))
@@ -192,11 +192,14 @@ def export(
         ),
     ] = None,
 ) -> None:  # fmt: skip
-    """Write all trials as a table: number, state, values, parameters (empty where they do not matter), reason."""
+    """Write all trials as a table: number, state, values, how far constraints were exceeded, parameters, reason.
+
+    Parameters are empty where they do not matter; values and constraints have the names that credo tune was given.
+    """
     import json
 
     from credo.cli.rows import check_writable, print_rows, write_rows
-    from credo.cli.study_parts import located
+    from credo.cli.study_parts import located, named_frame
     from credo.cli.terminal import plain
     from credo.numerics.readable import count
     from credo.saving import atomic_write
@@ -204,7 +207,7 @@ def export(
     if output is not None:
         check_writable(output, (where,))
     with located(where, name) as study:
-        frame = study.trials
+        frame = named_frame(study)
     if output is None:
         if not terminal.json:
             print_rows(iter([frame]))

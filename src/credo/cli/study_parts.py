@@ -12,7 +12,8 @@ from credo.errors import MissingFileError, ParameterError, UnavailableError
 from credo.numerics.readable import count, number
 
 __all__ = [
-    "assignments", "best_so_far", "counts", "counts_text", "found", "found_record", "located", "named", "place_of",
+    "assignments", "best_so_far", "broken_text", "counts", "counts_text", "found", "found_record", "located", "named",
+    "named_frame", "place_of",
     "short", "toml_lines", "trials_table", "value_text",
 ]  # fmt: skip
 
@@ -27,13 +28,13 @@ def place_of(where: str) -> Any:
     from credo.studies import open_storage
 
     if "://" in where:
-        return open_storage(where)
+        return open_storage(where, read_only=True)
     path = Path(where).expanduser()
     if path.suffix.lower() == ".toml":
         path = path.with_suffix(".db")
     if not path.is_file():  # opening would make one
         raise MissingFileError(f"There is no file {str(path)!r} with studies.", value=str(path))
-    return open_storage(path)
+    return open_storage(path, read_only=True)
 
 
 def named(place: Any, name: str | None) -> str:
@@ -131,6 +132,28 @@ def short(value: Any) -> str:
     return number(value) if isinstance(value, float) else text_of(value)
 
 
+def broken_text(study: Any, trial: Any) -> str:
+    """By how much it breaks each of the measured constraints that it breaks, by their names; empty where it is met."""
+    named = study.description.get("constraints") or ()
+    found = []
+    for j, excess in enumerate(trial.constraints or ()):
+        if excess > 0.0:
+            found.append(f"{named[j] if j < len(named) else f'constraint {j + 1}'} broken by {number(excess)}")
+    return ", ".join(found)
+
+
+def named_frame(study: Any) -> Any:
+    """`study.trials`, its objectives and constraints under the names that they had in `credo tune`, where those are
+    not taken; a constraint is what it was beyond its limit."""
+    frame, description = study.trials, study.description
+    keys, bounds = description.get("keys") or (), description.get("constraints") or ()
+    values = ["value"] if isinstance(study.direction, str) else ["value_1", "value_2"]
+    wanted = [*zip(values, keys), *((f"constraint_{j + 1}", text) for j, text in enumerate(bounds))]
+    taken = set(frame.columns)
+    names = {old: new for old, new in wanted if old in taken and new not in taken}
+    return frame.rename(names if len(set(names.values())) == len(names) else {})
+
+
 def trials_table(study: Any, trials: Sequence[Any]) -> Any:
     """Trials by rows: number, value or both, broken constraints, parameters."""
     from credo.cli.text import grid
@@ -138,11 +161,12 @@ def trials_table(study: Any, trials: Sequence[Any]) -> Any:
     two = not isinstance(study.direction, str)
     limits = any(trial.constraints is not None for trial in trials)
     names = list(study.space.names)
-    heads = ["trial", *(["first", "second"] if two else ["value"]), *(["constraints"] if limits else []), *names]
+    keys = study.description.get("keys") or (["first", "second"] if two else ["value"])
+    heads = ["trial", *keys, *(["constraints"] if limits else []), *names]
     rows = []
     for trial in trials:
         values = [number(value, 6) for value in trial.values]
-        met = ["met" if trial.is_feasible else "broken"] if limits else []
+        met = [broken_text(study, trial) or "met"] if limits else []
         points = [short(trial.params[name]) if name in trial.params else "" for name in names]
         rows.append([str(trial.id), *values, *met, *points])
     return grid(heads, rows, left=0)

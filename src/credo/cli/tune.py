@@ -112,15 +112,26 @@ def tune(
     The same command again goes on where this one ended, or was interrupted.
     """
     from credo.cli.tune_guesses import first_points, near_guesses, tell_once
-    from credo.cli.tune_parts import Plan, answers_of, checked_space, default_name, directions_of, opened, template_of
+    from credo.cli.tune_parts import (
+        Plan,
+        answers_of,
+        check_options,
+        checked_space,
+        default_name,
+        directions_of,
+        opened,
+        template_of,
+    )
     from credo.cli.tune_results import tell_results
     from credo.cli.tune_runs import run
 
+    check_options(sampler, prune)  # what is wrong with the command itself is told before what is wrong with files
+    directions, answers = directions_of(direction, key), answers_of(direction, key, constraint, value_file)
     parameters = checked_space(space)
     template = template_of(command, parameters, folder is not None, value_file is not None)
     plan = Plan(
-        space_file=space, space=parameters, template=template, directions=directions_of(direction, key),
-        answers=answers_of(direction, key, constraint, value_file), value_file=value_file, folder=folder,
+        space_file=space, space=parameters, template=template, directions=directions,
+        answers=answers, value_file=value_file, folder=folder,
         inside=inside, timeout=timeout, prune=prune, jobs=jobs, trials=trials, keep_going=keep_going,
         sampler=sampler, noisy=noisy, seed=seed, storage=storage, name=name or default_name(space), report=report,
     )  # fmt: skip

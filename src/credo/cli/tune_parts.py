@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from typing import Any
 from credo.errors import CredoError, DataWarning, ParameterError, StorageError, warn
 
 __all__ = [
-    "Plan", "answers_of", "checked_space", "default_name", "default_storage", "directions_of", "opened", "template_of",
+    "Plan", "answers_of", "check_options", "checked_space", "default_name", "default_storage", "directions_of",
+    "opened", "template_of",
 ]  # fmt: skip
 
 SAMPLERS = ("auto", "gp", "forest", "trust", "sobol", "random")
@@ -55,9 +57,9 @@ class Plan:
         return wanted if self.noisy else int(min(wanted, self.space.size))
 
     @property
-    def outcome(self) -> str | None:
-        """What the objective is called, if it has a name."""
-        return self.answers.keys[0] if len(self.answers.keys) == 1 else None
+    def outcomes(self) -> tuple[str, ...] | None:
+        """What the objectives are called, if they have names."""
+        return self.answers.keys or None
 
     @property
     def page(self) -> Path | None:
@@ -72,11 +74,8 @@ class Plan:
         """Faults of options, before anything is made."""
         from credo.cli.rows import check_writable
 
-        _one_of("--sampler", self.sampler, SAMPLERS)
-        if self.prune is not None:
-            _one_of("--prune", self.prune, PRUNERS)
-            if len(self.directions) > 1:
-                raise ParameterError("", "--prune", "left out with two objectives", self.prune)
+        if self.prune is not None and len(self.directions) > 1:
+            raise ParameterError("", "--prune", "left out with two objectives", self.prune)
         if self.timeout is not None and not 0 < self.timeout < math.inf:
             raise ParameterError("", "--timeout", "seconds > 0", self.timeout)
         if self.inside and self.folder is None:
@@ -94,6 +93,13 @@ class Plan:
                 raise StorageError(
                     f"--dir {self.folder} cannot be made: {error.strerror}.", value=self.folder
                 ) from None
+
+
+def check_options(sampler: str, prune: str | None) -> None:
+    """Names among those that there are."""
+    _one_of("--sampler", sampler, SAMPLERS)
+    if prune is not None:
+        _one_of("--prune", prune, PRUNERS)
 
 
 def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
@@ -222,6 +228,7 @@ def opened(plan: Plan) -> Any:
         noisy = plan.noisy if plan.noisy is not None or not there else made["noisy"]
         study = Study(plan.space, direction, place, seed, name=plan.name, sampler=plan.sampler, noisy=noisy, **rule)
         _same_constraints(plan, study)
+        _describe(plan, study)
         return study
     except CredoError:
         place.close()
@@ -248,6 +255,30 @@ def _agree(plan: Plan, place: str, made: Mapping[str, Any], direction: Any) -> N
         raise ParameterError("", "--seed", f"{made['seed']}, or left out", plan.seed, anew)
     if plan.noisy is not None and plan.noisy != made["noisy"]:
         raise ParameterError("", "--noisy", f"as the study began ({made['noisy']})", plan.noisy, anew)
+
+
+def _describe(plan: Plan, study: Any) -> None:
+    """Keep what the answers are, and refuse values of another kind among those told already; before any was told, and
+    in a study that an older Credo made, they are as the command says now."""
+    now = {
+        "keys": list(plan.answers.keys), "constraints": [str(bound) for bound in plan.answers.bounds],
+        "command": list(plan.template.written),
+    }  # fmt: skip
+    before = study.description
+    if before == now:
+        return
+    if before and any(trial.state == "told" for trial in study.records):
+        anew = f"The study {plan.name!r} in {study.storage.name} was told that: --name NEW starts anew."
+        for option, name in (("--key", "keys"), ("--constraint", "constraints")):
+            if before[name] != now[name]:
+                wanted = " ".join(f"{option} {shlex.quote(text)}" for text in before[name]) or "left out"
+                raise ParameterError("", option, f"as the study began ({wanted})", now[name] or None, anew)
+        warn(
+            f"Trials of {plan.name!r} were told by another command, {shlex.join(before['command'])}: if its values "
+            "mean something else, start anew by --name NEW.",
+            DataWarning,
+        )
+    study._append("described", None, now)
 
 
 def _same_constraints(plan: Plan, study: Any) -> None:

@@ -7,7 +7,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from credo.cli.study_parts import counts, counts_text, found, found_record, toml_lines, trials_table, value_text
+from credo.cli.study_parts import (
+    broken_text,
+    counts,
+    counts_text,
+    found,
+    found_record,
+    toml_lines,
+    trials_table,
+    value_text,
+)
 from credo.cli.terminal import Terminal
 from credo.cli.tune_parts import Plan
 from credo.numerics.readable import aligned
@@ -19,15 +28,19 @@ def tell_results(study: Any, plan: Plan, terminal: Terminal, stopped: str | None
     """The best trial with its command, what is kept where, and what to do next."""
     study.refresh()
     records, best = study.records, found(study)
+    exhausted = stopped is None and sum(trial.state != "stale" for trial in records) < plan.total
     terminal.document({
         "kind": "tune", "study": study.name, "storage": study.storage.name, "direction": study.direction,
         "trials": counts(records), **found_record(study, best, lambda trial: {"command": _command(plan, trial)}),
-        "stopped": stopped, "warnings": list(terminal.warned), "report": None if page is None else str(page),
+        "stopped": stopped, "exhausted": exhausted, "warnings": list(terminal.warned),
+        "report": None if page is None else str(page),
     })  # fmt: skip
     terminal.say(f"{study.name}: {counts_text(records)}, kept in {study.storage.name}.")
+    if exhausted:
+        terminal.say(f"That is all: every point of the space was tried, so that {plan.total} trials cannot be.")
     if not best:
         told = any(trial.state == "told" for trial in records)
-        terminal.say("No trial meets the constraints." if told else "No trial has a value yet.")
+        terminal.say(_nearest(study) if told else "No trial has a value yet.")
     elif len(plan.directions) > 1:
         terminal.say("Trials that none beats in both:", trials_table(study, best))
     else:
@@ -45,6 +58,13 @@ def tell_results(study: Any, plan: Plan, terminal: Terminal, stopped: str | None
     elif best:
         where = _where(study, plan)
         terminal.say("Try next:", f"  credo study show {where}", f"  credo study best {where}")
+
+
+def _nearest(study: Any) -> str:
+    """Which trial comes nearest to constraints that none meets."""
+    told = [trial for trial in study.records if trial.state == "told"]
+    near = min(told, key=lambda trial: max(trial.constraints or (0.0,)))
+    return f"No trial meets the constraints; trial {near.id} comes nearest: {broken_text(study, near)}."
 
 
 def _belief(study: Any) -> str:

@@ -7,11 +7,11 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from credo.cli.study_parts import assignments, best_so_far, value_text
+from credo.cli.study_parts import assignments, best_so_far, broken_text, value_text
 from credo.cli.terminal import Terminal
 from credo.cli.tune_parts import Plan
 from credo.errors import CredoWarning, StorageError, warn
@@ -38,6 +38,7 @@ def run(study: Any, plan: Plan, terminal: Terminal) -> tuple[int, str | None, Pa
             run_commands(study, runner, plan.total, plan.jobs, patient=plan.keep_going, progress=watcher.finished)
     except KeyboardInterrupt:
         code, stopped = INTERRUPTED, "interrupted"
+        watcher.forgotten()
     except StorageError as error:
         for note in getattr(error, "__notes__", ()):  # which answer could not be kept
             print(" ".join(note.split()), file=sys.stderr)
@@ -94,6 +95,7 @@ class _Watcher:
         self._bar: Any = None
         self._last_report = time.monotonic()
         self._cost = 0.0
+        self._failed: list[int] = []
 
     def __enter__(self) -> _Watcher:
         if not self._terminal.quiet and sys.stderr.isatty():
@@ -120,10 +122,19 @@ class _Watcher:
 
     def finished(self, trial: Any) -> None:
         """One more."""
+        self._failed += [trial.id] if trial.state == "failed" else []
         self._show(trial)
         waited = time.monotonic() - self._last_report
         if waited > BETWEEN and self._cost < SHARE * waited:
             self.report()
+
+    def forgotten(self) -> None:
+        """Failures before the first success are not kept when the command ends: that was told of them otherwise."""
+        states = {trial.id: trial.state for trial in self._study.refresh().records}
+        lost = [f"{i}" for i in self._failed if states[i] == "stale"]
+        if lost and not self._terminal.quiet:
+            said = f"Failed before any trial did not, {', '.join(lost)} count for nothing: their points are tried anew."
+            print(said, file=sys.stderr)
 
     def _show(self, trial: Any) -> None:
         if self._terminal.quiet:
@@ -136,6 +147,8 @@ class _Watcher:
             if failed:
                 self._bar.console.print(line, markup=False, highlight=False, soft_wrap=True)
             return
+        if broken := broken_text(self._study, trial):
+            line += f", {broken}"
         print(f"{line} ({assignments(trial.params)}; {self._best()})", file=sys.stderr, flush=True)
 
     def _command(self) -> str | None:
@@ -149,7 +162,7 @@ class _Watcher:
             return
         begin = time.monotonic()
         try:
-            write_report(self._study, self._plan.page, self._plan.outcome, self._command())
+            write_report(self._study, self._plan.page, self._plan.outcomes, self._command())
             self.page = self._plan.page
         except Exception as error:
             if os.environ.get("CREDO_DEBUG") == "1":
@@ -159,7 +172,7 @@ class _Watcher:
         self._cost = self._last_report - begin
 
 
-def write_report(study: Any, page: Any, outcome: str | None = None, command: str | None = None) -> None:
+def write_report(study: Any, page: Any, outcome: Sequence[str] | None = None, command: str | None = None) -> None:
     """The study's report, whole or not at all."""
     from credo.reports.study import study_report
     from credo.reports.study_page import write_study_html

@@ -196,7 +196,8 @@ def _best(study: Study) -> dict[str, Any] | None:
         return None
     trial = found.trial
     value = found.mean if found.sd else trial.value
-    return {"params": dict(trial.params), "value": value, "sd": found.sd, "trial": trial.id, "reason": found.reason}
+    reason = words.in_own_words(study, found.reason)
+    return {"params": dict(trial.params), "value": value, "sd": found.sd, "trial": trial.id, "reason": reason}
 
 
 def _best_of_two(study: Study) -> dict[str, Any] | None:

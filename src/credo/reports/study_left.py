@@ -61,6 +61,8 @@ class Left:
 
     @property
     def _of_scale(self) -> str:
+        if self.again > self.scale:
+            return "more than what separates a middling point of the space from this one"
         share = percent(self.share, 3 if self.share > 0.99 else 2) if self.share >= 0.001 else "less than 0.1 %"
         return f"{share} of what separates a middling point of the space from this one"
 
@@ -93,7 +95,8 @@ def left_to_gain(belief: ObjectiveBelief, at: Mapping[str, Any]) -> Left:
     first = np.where(np.isfinite(values[0]), values[0], -np.inf)
     gains = np.maximum(first - values[1:], 0.0)
     step = _by_noisy_trial(belief, values) if belief.is_noisy else _by_exact_trial(gains)
-    return Left(step, max(float(gains.max(axis=0).mean()), step), scale, len(belief.values))
+    everything = float(gains.max(axis=0).mean())  # no trial tells more than all of them, whatever luck says of draws
+    return Left(min(step, everything), everything, scale, len(belief.values))
 
 
 def _around(belief: ObjectiveBelief, at: Mapping[str, Any], rng: np.random.Generator) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ def code_of(study: Study) -> str:
     if study.name != "study":
         options.append(f"name={study.name!r}")
     opened = f"study = cr.Study(space, {', '.join(options)})"
-    return "\n".join(["import credo as cr", "", "space = cr.Space(", *lines, ")", opened, "study.optimize(f, …)"])
+    command = study.description.get("command")
+    runs = [f"# f runs {shlex.join(command)}"] if command else []
+    return "\n".join(
+        ["import credo as cr", "", "space = cr.Space(", *lines, ")", opened, *runs, "study.optimize(f, …)"]
+    )
 
 
 def _parameter(entry: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from credo.numerics.readable import count, number, percent
 from credo.plots.trials import directions, values_of
+from credo.reports.study_words import in_own_words
 
 if TYPE_CHECKING:
     from credo.studies import Study, Trial
@@ -49,16 +50,15 @@ def sampler_story(study: Study) -> tuple[str, ...]:
     if replaced:
         said.append(f"{count(replaced, 'proposal')} gave way to a near one: tried before, or against a constraint.")
     foretold = _foretold(study, trials)
-    return (*said, foretold) if foretold else tuple(said)
+    return tuple(in_own_words(study, each) for each in (*said, *([foretold] if foretold else [])))
 
 
 def _foretold(study: Study, trials: list[Trial]) -> str | None:
     """Exact values are compared with the interval that was expected of them; noisy ones would need the noise too."""
     if len(directions(study)) > 1 or study.noisy:
         return None
-    sign = 1.0 if study.direction == "minimize" else -1.0
     rows = [
-        (sign * values[0], trial.why["mean"], trial.why["sd"])
+        (values[0], trial.why["mean"], trial.why["sd"])
         for trial in trials
         if (values := values_of(trial)) and isinstance(trial.why.get("mean"), float) and trial.why.get("sd")
     ]

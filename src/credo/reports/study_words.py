@@ -16,7 +16,7 @@ from credo.reports.study_left import Left
 if TYPE_CHECKING:
     from credo.studies import Study, Trial
 
-__all__ = ["assignments", "changes", "facts", "failures", "lead"]
+__all__ = ["assignments", "changes", "facts", "failures", "in_own_words", "lead"]
 
 # Different reasons of failures.
 MOST_REASONS = 8
@@ -31,10 +31,26 @@ def assignments(params: Mapping[str, Any], most: int = MOST_NAMED) -> str:
     return ", ".join(named[:most]) + (f" and {more} more (below)" if more > 0 else "")
 
 
+#: what a sampler or a study says → what a user of `credo tune` would do
+_IN_COMMANDS = {
+    "state noisy=True": "give --noisy",
+    "study.ask() or study.optimize(…) begins": "credo tune begins",
+    "Take study.best": "See credo study best",
+}
+
+
+def in_own_words(study: Study, text: str) -> str:
+    """The same in words of the command line, where the study is a command's."""
+    if study.description:
+        for python, command in _IN_COMMANDS.items():
+            text = text.replace(python, command)
+    return text
+
+
 def lead(study: Study, told: list[Trial], best: dict[str, Any] | None, left: Left | None, outcome: str) -> str:
     trials = study.records
     if not trials:
-        return "Nothing was asked yet: study.ask() or study.optimize(…) begins."
+        return in_own_words(study, "Nothing was asked yet: study.ask() or study.optimize(…) begins.")
     if not told:
         states = Counter(trial.state for trial in trials)
         what = ", ".join(f"{n:,} {state}" for state, n in states.items())

@@ -13,7 +13,7 @@ KINDS: dict[str, str] = {
     "created": "space, direction (two: a list), seed, sampler, noisy, pruner",
     "queued": "params to be asked before any other",
     "guessed": "params, sd: someone thinks the best is near",
-    "asked": "params; why; memory of the sampler; lease, worker; queued: the entry of the queue it came from",
+    "asked": "params; why (its mean: lower is better); memory of the sampler; lease, worker; queued: whence, if so",
     "reported": "step, value: an intermediate result",
     "told": "value, or values of two objectives; constraints, if any",
     "failed": "reason",
@@ -21,6 +21,7 @@ KINDS: dict[str, str] = {
     "stale": "reason: the worker is gone, so the point is asked again; a late answer still counts",
     "narrowed": "ranges, fixed",
     "note": "text",
+    "described": "keys, constraints (as text), command, of `credo tune`; the last one counts",
 }
 
 

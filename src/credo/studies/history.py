@@ -38,7 +38,7 @@ def history_of(state: StudyState, signs: Sequence[float], seed: int, noisy: bool
         points=[trial.params for trial in shown],
         values=array[:, 0] if len(signs) == 1 else array,
         failed=[t.params for t in trials if t.state in ("failed", "pruned") and t.id not in values],
-        index=state.next_id,
+        index=state.n_proposed,
         seed=seed,
         noisy=is_noisy(state, noisy),
         memory=state.memory,

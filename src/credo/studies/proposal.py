@@ -28,8 +28,9 @@ def next_proposal(
     tried = state.tried
     if noisy is not True and len(tried) >= state.space.size and not untried(state.space, tried):
         raise _exhausted(index)
-    # The seed and the number alone start the generator: who asks, and in which process, does not matter.
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))
+    # The seed and the count of points alone start the generator: who asks, and in which process, does not matter, nor
+    # whether a worker was lost, whose point then came from the queue.
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(state.n_proposed,)))
     pending = [trial.params for trial in state.trials.values() if trial.state == "pending"]
     proposed = sampler.propose(state.space, history_of(state, signs, seed, noisy), pending, rng)
     if not isinstance(proposed, Suggestion):

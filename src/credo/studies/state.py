@@ -12,6 +12,7 @@ from credo.studies.events import Event
 from credo.studies.guesses import narrowed_guess, smaller_space
 from credo.studies.samplers.base import Guess
 from credo.studies.trial import Trial
+from credo.studies.values import in_own_units, signs_of
 
 __all__ = ["StudyState"]
 
@@ -33,9 +34,12 @@ class StudyState:
         self.tried: set[tuple[Any, ...]] = set()  # keys of all points asked
         self.guesses: list[Guess] = []
         self.notes: list[Any] = []
+        self.description: dict[str, Any] = {}
         self.refused: dict[int, ParameterError] = {}  # narrowing events that came too late
         self.n_constraints: int | None = None  # as the first trial told has them
         self.repeats: list[bool] = []  # for each point told again, whether it gave the same
+        self.signs: tuple[float, ...] = (1.0,)
+        self.n_repeated = 0  # trials that ask a point again because its worker was lost
         self.answered = 0  # the number of the last event that told a value
         self.memory: Any = None
         self._values: dict[tuple[Any, ...], tuple[float, ...]] = {}
@@ -46,6 +50,11 @@ class StudyState:
     def next_id(self) -> int:
         """The number of the next trial."""
         return len(self.trials)
+
+    @property
+    def n_proposed(self) -> int:
+        """How many points were asked, each once: what the next proposal hangs on, so that a lost worker moves none."""
+        return len(self.trials) - self.n_repeated
 
     @property
     def n_alive(self) -> int:
@@ -81,10 +90,13 @@ class StudyState:
     # -- one method a kind -------------------------------------------------------------------------------------
 
     def _created(self, event: Event, data: Mapping[str, Any]) -> None:
-        pass
+        self.signs = signs_of(data.get("direction") or "minimize")
 
     def _note(self, event: Event, data: Mapping[str, Any]) -> None:
         self.notes.append(data["text"])
+
+    def _described(self, event: Event, data: Mapping[str, Any]) -> None:
+        self.description = dict(data)
 
     def _queued(self, event: Event, data: Mapping[str, Any]) -> None:
         self.queue[event.sequence] = (dict(data["params"]), 0, None)
@@ -100,12 +112,14 @@ class StudyState:
         if trial is None or trial != self.next_id:
             raise FileFormatError(f"Trial {trial} was asked where {self.next_id} was due.", value=trial)
         if "queued" in data:
-            _, self._retries[trial], _ = self.queue.pop(data["queued"], ({}, 0, None))
+            _, self._retries[trial], lost = self.queue.pop(data["queued"], ({}, 0, None))
+            self.n_repeated += lost is not None
         if data.get("memory") is not None and trial > self._memory_of:
             self.memory, self._memory_of = data["memory"], trial
         self.tried.add(self.space.key(data["params"]))
+        why = in_own_units(data.get("why") or {}, self.signs)
         self.trials[trial] = Trial(
-            trial, dict(data["params"]), why=data.get("why") or {}, lease=data.get("lease"), worker=data.get("worker")
+            trial, dict(data["params"]), why=why, lease=data.get("lease"), worker=data.get("worker")
         )
 
     def _change(self, event: Event, **changes: Any) -> None:

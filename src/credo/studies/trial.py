@@ -23,7 +23,7 @@ class Trial:
     values : what was told, a number for each objective; of a pruned trial the last intermediate value, if any; or None
     constraints : what was told of them, met where ≤ 0; None without any
     reason : why it failed or was pruned
-    why : what the sampler says about the point (method, mean, sd…)
+    why : what the sampler says about the point: method; mean and sd that it expected, in the objective's own units; …
     reported : (step, value) pairs; the value is None where it was not finite
     """
 
@@ -37,6 +37,12 @@ class Trial:
     lease: float | None = None
     worker: str | None = None
     constraints: tuple[float, ...] | None = None
+
+    def __repr__(self) -> str:
+        told = "" if self.values is None else f", {', '.join(map(repr, self.values))}"
+        broken = "" if self.is_feasible else f", constraints {list(self.constraints or ())}"
+        said = "" if self.reason is None else f": {self.reason}"
+        return f"Trial({self.id}, {dict(self.params)}, {self.state}{told}{broken}{said})"
 
     def __getitem__(self, name: str) -> Any:
         return self.params[name]

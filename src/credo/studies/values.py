@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ __all__ = [
     "answer_of",
     "constraints_of",
     "direction_of",
+    "in_own_units",
     "number_of",
     "plain_data",
     "seed_of",
@@ -94,11 +95,21 @@ def direction_of(given: Any) -> str | tuple[str, str]:
     raise ParameterError("Study", "direction", "'minimize' or 'maximize', or a pair of them for two objectives", given)
 
 
-def signs_of(direction: str | tuple[str, str]) -> tuple[float, ...]:
+def signs_of(direction: str | Sequence[str]) -> tuple[float, ...]:
     """1 for each objective that is minimised, −1 for each that is maximised."""
     return tuple(
         1.0 if each == "minimize" else -1.0 for each in ([direction] if isinstance(direction, str) else direction)
     )
+
+
+def in_own_units(why: Mapping[str, Any], signs: Sequence[float]) -> dict[str, Any]:
+    """What a sampler, to which lower is better, says of a point, its mean as the objective has it."""
+    mean = why.get("mean")
+    if -1.0 not in signs or "sd" not in why:
+        return dict(why)
+    if isinstance(mean, (list, tuple)) and len(mean) == len(signs):
+        return {**why, "mean": [m if m is None else s * m for s, m in zip(signs, mean)]}
+    return {**why, "mean": signs[0] * mean} if isinstance(mean, (int, float)) and len(signs) == 1 else dict(why)
 
 
 def seed_of(random_state: Any) -> int:

@@ -60,6 +60,12 @@ class StudyView:
         return list(self._state.notes)
 
     @property
+    def description(self) -> dict[str, Any]:
+        """What `credo tune` last kept of its answers: keys of the objectives, constraints as text, the command's words;
+        empty of a study that was made otherwise."""
+        return dict(self._state.description)
+
+    @property
     def guesses(self) -> list[Guess]:
         """Where someone thinks the best is, as told by `near`; sds are shares of the ranges as narrowed so far."""
         return list(self._state.guesses)

@@ -37,6 +37,24 @@ def test_skewed_values_are_tamed_and_come_back():
     np.testing.assert_allclose(sd, 1e-4 * slope, rtol=1e-4)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_beliefs_beyond_the_values_seen_stay_of_their_size(seed):
+    """The inverse of a power is exponential, or has a pole: 8 sds beyond the values it used to give 10¹²."""
+    rng = np.random.default_rng(seed)
+    y = (1.0 if seed % 2 else -1.0) * np.exp(rng.normal(size=40) * 2.0)
+    outcomes = Outcomes.of(y)
+    assert outcomes.power != 1.0
+    z = np.linspace(outcomes.low - 8.0, outcomes.high + 8.0, 400)
+    values = outcomes.outside(z)
+    assert np.all(np.diff(values) >= 0.0)
+    steepest = max(
+        np.diff(outcomes.outside(np.array([end - 1e-6, end])))[0] / 1e-6 for end in (outcomes.low, outcomes.high)
+    )
+    assert np.max(np.diff(values) / np.diff(z)) <= steepest * (1.0 + 1e-3)
+    seen = np.linspace(outcomes.low, outcomes.high, 50)
+    np.testing.assert_allclose(outcomes.inside(outcomes.outside(seen)), seen, atol=1e-9)
+
+
 def test_values_without_a_tail_are_left_alone():
     assert Outcomes.of(np.random.default_rng(2).normal(size=60)).power == 1.0
     assert Outcomes.of(np.full(20, 3.0)).inside(np.full(20, 3.0)).tolist() == [0.0] * 20

@@ -144,6 +144,24 @@ def test_contradictions_are_named(space: object, value: str) -> None:
         assert value in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "two",
+    [
+        (LinearConstraint({"x": 1}, lower=0.7), LinearConstraint({"x": 2}, upper=1.2)),
+        ("x >= 0.7", "x <= 0.4"),
+        ("x > 0.5 and y > 0.5", "x + y <= 0.9"),
+    ],
+)
+def test_of_many_constraints_the_two_that_contradict_are_named(two: tuple[object, object]) -> None:
+    harmless = [LinearConstraint({"x": 1, "y": 1}, upper=1.9), "y >= 0.1"]
+    space = Space(x=Real(0, 1), y=Real(0, 1), constraints=[harmless[0], two[0], harmless[1], two[1]])
+    with pytest.raises(ParameterError, match="contradict each other") as caught:
+        space.sample(1, np.random.default_rng(0))
+    assert [str(each) for each in caught.value.value] == [
+        str(each) for each in (space.constraints[1], space.constraints[3])
+    ]
+
+
 def test_the_last_point_of_a_finite_space_is_found() -> None:
     space = Space(n=Integer(1, 90), m=Integer(1, 90), constraints="n * m == 8099 or n + m >= 180")
     assert space.sample(2, np.random.default_rng(0)) == [{"n": 90, "m": 90}] * 2
@@ -238,6 +256,44 @@ def test_bad_files_are_refused(text: str) -> None:
         Space.from_toml(text + "\n")
     with pytest.raises(MissingFileError):
         Space.from_toml("absent.toml")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('constraint = ["x < 1"]', "Did you mean constraints"),
+        ("foo = 3", "'foo'"),
+        ("[defaults]\nx = 2", "'defaults'"),
+        ("[y]\nlow = 0\nhigh = 1", r"\[parameters\.y\]"),
+    ],
+)
+def test_what_nobody_would_read_in_a_file_is_an_error(more: str, said: str) -> None:
+    parameters = "[parameters]\nx = {low = 0, high = 9}\n"
+    with pytest.raises(ParameterError, match=said):
+        Space.from_toml(f"{more}\n{parameters}")
+    for settings in ("[gallery]\ntitle = 'T'\n", "[tune]\ntrials = 9\n"):
+        assert Space.from_toml(parameters + settings).names == ("x",)
+        assert Space.from_toml(settings + "[x]\nlow = 0\nhigh = 9\n").names == ("x",)
+    assert Space.from_toml("[tune]\nlow = 0\nhigh = 9\n").names == ("tune",)
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+    path = tmp_path / "s.toml"
+    path.write_bytes(b"\xef\xbb\xbf[parameters]\nx = {low = 0, high = 9}\n")
+    assert Space.from_toml(path).names == ("x",)
+
+
+def test_a_condition_about_a_value_that_is_none_of_its_parent_s() -> None:
+    text = "[parameters]\nk = {choices = ['a', 'b']}\nn = {low = 1, high = 3}\nx = {low = 0, high = 9, when = {WHEN}}\n"
+    for wrong in ("k = 'zzz'", "k = ['a', 'zzz']", "n = 4", "k = 'a', n = 2.5"):
+        with pytest.raises(ParameterError, match=r"x\.when"):
+            Space.from_toml(text.replace("WHEN", wrong))
+    space = Space.from_toml(text.replace("WHEN", "k = 'b', n = [1, 3]"))
+    for smaller in (space.fixed(k="a"), space.narrowed(n=(2, 3)), pickle.loads(pickle.dumps(space.narrowed(n=(2, 3))))):
+        assert Space.from_state(smaller.state()) == smaller  # narrowed spaces keep their conditions
+    assert Space(k=Constant("a"), x=Real(0, 1, when={"k": "b"})).sample(1, np.random.default_rng(0)) == [{"k": "a"}]
+    with pytest.raises(ParameterError, match=r"x\.when"):
+        Space(k=Choice(["a"]), x=Real(0, 1, when={"k": "b"}))
 
 
 def test_functions_are_not_data() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,8 @@ MOST_REJECTED = 2**14
 SUSPICIOUS = 2**10
 # Finite spaces up to this size are listed before rejection is said to have failed.
 MOST_LISTED = 100_000
+# Linear constraints that are compared two by two.
+MOST_PAIRED = 20
 
 
 def _accepted(space: Space, n: int, draw: Callable[[int], np.ndarray]) -> list[dict[str, Any]]:
@@ -125,39 +127,57 @@ def _values(parameter: Any) -> Any:
 
 
 def nothing_left(space: Space) -> ParameterError:
-    """The error of a space without points, naming the constraint that was false most often where one can be told."""
-    culprit = _contradiction(space)
-    if culprit:
-        return ParameterError("Space", "constraints", "satisfied by some point", culprit, "They contradict the ranges.")
+    """The error of a space without points, naming the constraint that was false most often, or the two of which one
+    was false always, where they can be told."""
+    culprits = _contradiction(space)
+    if culprits:
+        why = "They contradict the ranges." if len(culprits) != 2 else "These two contradict each other."
+        return ParameterError("Space", "constraints", "satisfied by some point", culprits, why)
     rows = space.from_uniform(np.random.default_rng(0).random((1024, len(space.parameters))))
-    worst = min(space.constraints, key=lambda c: sum(holds(c, row) for row in rows))
+    true = np.array([[holds(constraint, row) for row in rows] for constraint in space.constraints])
+    often = true.sum(axis=1)
+    if often.min() > 0:
+        for i, j in itertools.combinations(np.argsort(often, kind="stable").tolist(), 2):
+            if not np.any(true[i] & true[j]):
+                two = [space.constraints[k] for k in sorted((i, j))]
+                why = "Each is met by some, both by none: do they contradict each other?"
+                return ParameterError(
+                    "Space", "constraints", f"both satisfied by one of {len(rows):,} points", two, why
+                )
     return ParameterError(
         "Space",
         "constraints",
         f"satisfied by some of {MOST_REJECTED:,} random points",
-        worst,
+        space.constraints[int(np.argmin(often))],
         "Write an equation or a narrow band into the parameters themselves: ask for the sum and the share, say.",
     )
 
 
-def _contradiction(space: Space) -> list[Any] | None:
-    """The linear constraints, if no real numbers of the ranges satisfy them all (by linear programming)."""
+def _contradiction(space: Space) -> list[LinearConstraint] | None:
+    """As few of the linear constraints as are known that no real numbers of the ranges satisfy (by linear programming):
+    one, two, or all; None if some do."""
     numeric = {n: p for n, p in space.parameters.items() if p.kind in ("real", "integer") and p.when is None}
     linear = [c for c in space.constraints if isinstance(c, LinearConstraint) and set(c.names) <= set(numeric)]
     if not linear:
         return None
     from scipy.optimize import linprog
 
-    names = list(numeric)
-    rows, bounds = [], []
-    for constraint in linear:
-        row = np.array([constraint.coefficients.get(name, 0.0) for name in names])
-        if constraint.upper is not None:
-            rows.append(row)
-            bounds.append(constraint.upper)
-        if constraint.lower is not None:
-            rows.append(-row)
-            bounds.append(-constraint.lower)
+    def impossible(some: Sequence[LinearConstraint]) -> bool:
+        rows, bounds = [], []
+        for constraint in some:
+            row = np.array([constraint.coefficients.get(name, 0.0) for name in numeric])
+            if constraint.upper is not None:
+                rows.append(row)
+                bounds.append(constraint.upper)
+            if constraint.lower is not None:
+                rows.append(-row)
+                bounds.append(-constraint.lower)
+        solved = linprog(np.zeros(len(numeric)), A_ub=np.array(rows), b_ub=bounds, bounds=ranges, method="highs")
+        return solved.status == 2
+
     ranges = [(p.low, p.high) for p in numeric.values()]  # type: ignore[attr-defined]
-    solved = linprog(np.zeros(len(names)), A_ub=np.array(rows), b_ub=bounds, bounds=ranges, method="highs")
-    return list(linear) if solved.status == 2 else None
+    if not impossible(linear):
+        return None
+    few = linear[:MOST_PAIRED]
+    smaller = (list(some) for k in (1, 2) for some in itertools.combinations(few, k) if len(linear) > k)
+    return next((some for some in smaller if impossible(some)), linear)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,10 @@ _TYPES: dict[str, type[Parameter]] = {
     "boolean": Boolean,
     "constant": Constant,
 }
+
+
+# Sections of a TOML file that commands read, and a space does not.
+SECTIONS = ("gallery", "tune")
 
 
 def state(space: Space, conditions: Mapping[str, Condition | None], strict: bool) -> dict[str, Any]:
@@ -67,7 +72,11 @@ def parse(written: Mapping[str, Any]) -> tuple[dict[str, Parameter], list[Any]]:
     if not isinstance(written, Mapping):
         raise ParameterError("Space", "state", "a mapping", written)
     constraints = written.get("constraints", [])
-    tables = written.get("parameters", {k: v for k, v in written.items() if k != "constraints"})
+    tables = written.get(
+        "parameters", {k: v for k, v in written.items() if k != "constraints" and not _is_section(k, v)}
+    )
+    if "parameters" in written:
+        _check_sections(written)
     if not isinstance(tables, Mapping) or not tables:
         raise ParameterError("Space", "parameters", "a table of at least one parameter", tables)
     if not isinstance(constraints, list):
@@ -76,6 +85,25 @@ def parse(written: Mapping[str, Any]) -> tuple[dict[str, Parameter], list[Any]]:
         if isinstance(constraint, Mapping) and "function" in constraint:
             raise _needs_function(constraint["function"])
     return {name: _parameter(name, table) for name, table in tables.items()}, constraints
+
+
+def _is_section(name: str, table: Any) -> bool:
+    """Whether a table is settings of a command, and no parameter that happens to have its name."""
+    return name in SECTIONS and not (isinstance(table, Mapping) and set(table) & {"type", "low", "choices", "value"})
+
+
+def _check_sections(written: Mapping[str, Any]) -> None:
+    """A constraint under a name that nobody reads would silently not hold."""
+    known = ("parameters", "constraints", *SECTIONS)
+    for name in written:
+        if name in known:
+            continue
+        near = get_close_matches(name, known, 1)
+        is_parameter = isinstance(written[name], Mapping) and set(written[name]) & {"low", "choices", "value"}
+        remedy = f"Did you mean {near[0]}?" if near else f"A parameter is written [parameters.{name}]."
+        raise ParameterError(
+            "Space", "state", f"of the sections {', '.join(known)}", name, remedy if near or is_parameter else None
+        )
 
 
 def _needs_function(name: str) -> ParameterError:
@@ -114,7 +142,7 @@ def read_toml(source: str | Path) -> dict[str, Any]:
     text = str(source)
     named = isinstance(source, Path) or ("\n" not in text and text.endswith(".toml"))
     try:
-        return tomllib.loads(Path(source).read_text(encoding="utf-8") if named else text)
+        return tomllib.loads(Path(source).read_text(encoding="utf-8-sig") if named else text)
     except FileNotFoundError:
         raise MissingFileError(f"There is no file {text}.", value=text) from None
     except OSError as error:

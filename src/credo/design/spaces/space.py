@@ -40,8 +40,8 @@ class Space:
 
     Raises
     ------
-    ParameterError : an unknown name in a condition or constraint, conditions in a circle; from what draws points,
-        when no point satisfies the constraints
+    ParameterError : an unknown name in a condition or constraint, a value that a parameter cannot have in a condition,
+        conditions in a circle; from what draws points, when no point satisfies the constraints
 
     Examples
     --------
@@ -63,8 +63,18 @@ class Space:
             raise ParameterError("Space", "parameters", "named once", sorted(set(parameters or {}) & set(named)))
         if not given:
             raise ParameterError("Space", "parameters", "at least one", given)
-        listed = {_name(name): _parameter(name, value) for name, value in given.items()}
-        self.parameters: Mapping[str, Parameter] = MappingProxyType(listed)
+        self._build({_name(name): _parameter(name, value) for name, value in given.items()}, constraints)
+        self._check_values()
+
+    @classmethod
+    def _built(cls, parameters: Mapping[str, Parameter], constraints: Any) -> Self:
+        """A space that was checked before it was narrowed: conditions may be about values it had."""
+        space = cls.__new__(cls)
+        space._build(parameters, constraints)
+        return space
+
+    def _build(self, listed: Mapping[str, Parameter], constraints: Any) -> None:
+        self.parameters: Mapping[str, Parameter] = MappingProxyType(dict(listed))
         single = isinstance(constraints, (str, Mapping, LinearConstraint)) or callable(constraints)
         wanted: Any = [constraints] if single else constraints
         self.constraints: tuple[Constraint, ...] = tuple(constraint_of(constraint) for constraint in wanted)
@@ -86,6 +96,17 @@ class Space:
             for name in names_of(constraint) if isinstance(constraint, LinearConstraint) else ():
                 if self.parameters[name].kind not in ("real", "integer", "constant", "ordinal"):
                     raise ParameterError("Space", "constraints", "linear in numeric parameters", name)
+
+    def _check_values(self) -> None:
+        """A condition that can never hold is a slip of the pen, unless its parent is held."""
+        for name, test in self._conditions.items():
+            for parent, wanted in (test.state if test is not None and isinstance(test.state, Mapping) else {}).items():
+                law = self.parameters[parent]
+                if law.kind == "constant":
+                    continue
+                for value in wanted if isinstance(wanted, list) else [wanted]:
+                    if not law.contains(value):
+                        raise ParameterError("Space", f"{name}.when", f"about values of {parent}, {law!r}", value)
 
     def _sorted(self) -> tuple[str, ...]:
         """Parents before children."""
@@ -248,10 +269,8 @@ class Space:
         for name in to:
             if name not in self.parameters:
                 raise ParameterError("Space", "parameter", f"one of {list(self.parameters)}", name)
-        return type(self)(
-            {n: change(n, p, to[n]) if n in to else p for n, p in self.parameters.items()},
-            constraints=self.constraints,
-        )
+        changed = {n: change(n, p, to[n]) if n in to else p for n, p in self.parameters.items()}
+        return type(self)._built(changed, self.constraints)
 
     # -- data --------------------------------------------------------------------------------------------------
 
@@ -264,7 +283,7 @@ class Space:
     def from_state(cls, state: Mapping[str, Any], version: int = 1) -> Self:
         """The space of `state()`, or of a parsed TOML file."""
         parameters, constraints = files.parse(state)
-        return cls(parameters, constraints=constraints)
+        return cls._built({_name(name): parameter for name, parameter in parameters.items()}, constraints)
 
     @classmethod
     def from_toml(cls, source: str | Path) -> Self:
@@ -280,11 +299,13 @@ class Space:
         ... ''').names
         ('lr', 'depth', 'kernel', 'width')
         """
-        return cls.from_state(files.read_toml(source))
+        space = cls.from_state(files.read_toml(source))
+        space._check_values()
+        return space
 
 
 def _rebuilt(cls: type[Space], parameters: dict[str, Parameter], constraints: tuple[Constraint, ...]) -> Space:
-    return cls(parameters, constraints=constraints)
+    return cls._built(parameters, constraints)
 
 
 def _name(name: Any) -> str:

@@ -6,6 +6,9 @@ Notation
 
     ψ(t) = ((1 + t)^λ − 1)/λ for t ≥ 0,  −((1 − t)^(2−λ) − 1)/(2 − λ) below, with logs at λ = 0 and 2
 
+The inverse of a logarithm is an exponential, and where λ < 0 it ends at a pole: a belief that reaches a few sds beyond
+the values seen would stand for values of any size. So beyond them y goes on no faster than along the tangent there.
+
 Yeo & Johnson (2000), A new family of power transformations to improve normality or symmetry, Biometrika 87.
 """
 
@@ -41,6 +44,8 @@ class Outcomes:
     power: float = 1.0
     location: float = 0.0
     unit: float = 1.0
+    low: float = -np.inf  # the least z of a value seen, and the greatest
+    high: float = np.inf
 
     @classmethod
     def of(cls, y: np.ndarray, warp: bool = True) -> Outcomes:
@@ -50,18 +55,33 @@ class Outcomes:
         t = (y - centre) / spread
         power = _power(t) if warp and len(y) >= ENOUGH else 1.0
         z = _warped(t, power)
-        sd = float(np.std(z))
-        return cls(centre, spread, power, float(np.mean(z)), sd if sd > 1e-13 else 1.0)
+        location, sd = float(np.mean(z)), float(np.std(z))
+        unit = sd if sd > 1e-13 else 1.0
+        ends = (float(z.min()) - location) / unit, (float(z.max()) - location) / unit
+        return cls(centre, spread, power, location, unit, *ends)
 
     def inside(self, y: np.ndarray) -> np.ndarray:
         return (_warped((y - self.centre) / self.spread, self.power) - self.location) / self.unit
 
     def outside(self, z: np.ndarray) -> np.ndarray:
-        return self.centre + self.spread * _unwarped(self.location + self.unit * z, self.power)
+        """Values of standardised ones: the inverse of `inside` within the values seen, tame beyond them."""
+        t = _unwarped(self.location + self.unit * z, self.power)
+        if self.power != 1.0:
+            t = np.where(z > self.high, np.minimum(t, self._tangent(self.high, z)), t)
+            t = np.where(z < self.low, np.maximum(t, self._tangent(self.low, z)), t)
+        return self.centre + self.spread * t
+
+    def _tangent(self, end: float, z: np.ndarray) -> np.ndarray:
+        """t along the tangent of the inverse at z = end; infinite where there is no end."""
+        if not np.isfinite(end):
+            return np.sign(end) * np.full(np.shape(z), np.inf)
+        t = float(_unwarped(np.asarray(self.location + self.unit * end), self.power))
+        slope = (1.0 + abs(t)) ** (1.0 - self.power if t >= 0.0 else self.power - 1.0)
+        return t + self.unit * slope * (z - end)
 
     def moments(self, mean: np.ndarray, sd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and sd of y where z is Normal(mean, sd); where values are warped the median, and half the width of the
-        central 68 %: a far tail of z has no finite mean under some warps."""
+        central 68 %."""
         if self.power == 1.0:
             scale = self.spread * self.unit
             return self.outside(mean), scale * sd

@@ -61,6 +61,10 @@ class Bound(NamedTuple):
         except (AssertionError, ValueError):
             raise ParameterError("Bound", "text", "KEY, KEY<=NUMBER or KEY>=NUMBER", text) from None
 
+    def __str__(self) -> str:
+        """As it is written: ``memory<=8``."""
+        return f"{self.key}{'<=' if self.sign > 0.0 else '>='}{self.limit!r}".removesuffix(".0")
+
     def excess(self, value: float) -> float:
         """How far the value is beyond the limit; the constraint is met where this is ≤ 0."""
         return self.sign * (value - self.limit)

@@ -32,7 +32,7 @@ class History:
     constraints : (n, k) of told trials, met where ≤ 0; None without any
     guesses : where someone thinks the best is
     failed : points whose trial failed or was pruned
-    index : the number of the trial to be proposed; seed : the study's
+    index : how many points were asked before, those of lost workers once; seed : the study's
     noisy : whether the same point may give another value: True, False or None (unknown)
     memory : what the sampler returned with its last suggestion
     """

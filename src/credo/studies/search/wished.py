@@ -12,7 +12,7 @@ import numpy as np
 
 from credo.design.spaces import Choice, Constant, Integer, Ordinal, Parameter, Real, Space
 from credo.design.spaces.choices import identity
-from credo.errors import ParameterError
+from credo.errors import ParameterError, shown
 
 __all__ = ["Wished", "wished"]
 
@@ -36,7 +36,7 @@ class Wished:
     @property
     def meaning(self) -> dict[str, Any]:
         """What the study does not know of its values: objects they stand for, laws they are probabilities of."""
-        return {name: getattr(how, "about", None) or how.__self__ for name, how in self.meant.items()}  # type: ignore[attr-defined]
+        return {name: how.about for name, how in self.meant.items()}  # type: ignore[attr-defined]
 
     def params(self, point: Mapping[str, Any]) -> dict[str, Any]:
         """The estimator's parameters at a point."""
@@ -139,9 +139,8 @@ def _of_list(name: str, values: list[Any]) -> tuple[Parameter, Callable[[Any], A
         raise ParameterError(OWNER, f"space[{name!r}]", "not empty", values)
     listed = [value.item() if isinstance(value, np.generic) else value for value in values]
     if not all(_is_data(value) for value in listed):
-        places = tuple(range(len(listed)))
-        chosen: Parameter = Choice(places) if len(places) > 1 else Constant(0)
-        return chosen, values.__getitem__
+        named = _Named(values, listed)
+        return Choice(named.labels) if len(listed) > 1 else Constant(named.labels[0]), named
     distinct = list({identity(value): value for value in listed}.values())
     if len(distinct) == 1:
         return Constant(distinct[0]), None
@@ -169,6 +168,34 @@ def _of_distribution(name: str, law: Any) -> tuple[Parameter, Callable[[Any], An
     if kind in ("loguniform", "reciprocal") and low > 0 and math.isclose(law.median(), math.sqrt(low * high)):
         return Real(low, high, log=True), None
     return Real(0.0, 1.0), _Quantile(law)
+
+
+class _Named:
+    """Values that are no data, by what a report may call them: their class, or their own name; numbered where alike."""
+
+    def __init__(self, values: list[Any], listed: list[Any]) -> None:
+        self.about = values
+        self._meant: dict[Any, Any] = {}
+        labels: list[Any] = []
+        for value, plain in zip(values, listed):
+            name = plain if _is_data(plain) else _called(value)
+            label, n = name, 1
+            while identity(label) in self._meant:
+                n += 1
+                label = f"{name} {n}"
+            self._meant[identity(label)] = value
+            labels.append(label)
+        self.labels = tuple(labels)
+
+    def __call__(self, label: Any) -> Any:
+        return self._meant[identity(label)]
+
+
+def _called(value: Any) -> str:
+    """SVC of SVC(C=3); numbers, lists and tuples as they are written, functions and classes by their name."""
+    if isinstance(value, (list, tuple, dict, numbers.Number)):
+        return shown(value, 40)
+    return str(getattr(value, "__name__", None) or type(value).__name__)
 
 
 class _Quantile:

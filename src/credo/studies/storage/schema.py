@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from credo.errors import FileFormatError
 
-__all__ = ["VERSION", "STUDIES", "EVENTS", "BEATS", "prepare"]
+__all__ = ["VERSION", "STUDIES", "EVENTS", "BEATS", "check", "prepare"]
 
 VERSION = 3
 _LOCK = 714026358  # any number that other users of the database are unlikely to take
@@ -76,6 +76,21 @@ def prepare(connection: sa.Connection, name: str) -> None:
     """
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+    found = _found(connection, name)
+    for step in _STEPS[found:]:
+        step(connection)
+    if found < VERSION:
+        connection.execute(sa.update(_SCHEMA).values(version=VERSION))
+
+
+def check(connection: sa.Connection, name: str) -> None:
+    """That there are studies to read; all versions so far are read as they are. `FileFormatError` otherwise."""
+    if not _found(connection, name):
+        raise FileFormatError(f"{name} is a database without studies.", value=name)
+
+
+def _found(connection: sa.Connection, name: str) -> int:
+    """The version of the tables, 0 where there are none."""
     found = 0
     if sa.inspect(connection).has_table(_SCHEMA.name):
         found = connection.execute(sa.select(sa.func.max(_SCHEMA.c.version))).scalar() or 0
@@ -85,7 +100,4 @@ def prepare(connection: sa.Connection, name: str) -> None:
             value=found,
             remedy="pip install -U credo.",
         )
-    for step in _STEPS[found:]:
-        step(connection)
-    if found < VERSION:
-        connection.execute(sa.update(_SCHEMA).values(version=VERSION))
+    return found

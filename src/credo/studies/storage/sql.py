@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 
-from credo.errors import FileFormatError, ParameterError
+from credo.errors import FileFormatError, ParameterError, StorageError
 from credo.studies.events import Event
 from credo.studies.storage.base import SlotTaken
 from credo.studies.storage.failures import may_pass, translated
-from credo.studies.storage.schema import BEATS, EVENTS, STUDIES, prepare
+from credo.studies.storage.schema import BEATS, EVENTS, STUDIES, check, prepare
 
 __all__ = ["SQLStorage"]
 
@@ -56,15 +56,17 @@ class SQLStorage:
     lock or a lost connection broke is tried again for a minute; a token tells whether the first attempt did arrive.
     """
 
-    def __init__(self, url: sa.URL, name: str) -> None:
+    def __init__(self, url: sa.URL, name: str, read_only: bool = False) -> None:
         self.url = url
         self.name = name
+        self.read_only = read_only
         self._lock = threading.Lock()
         self._engine: sa.Engine | None = None
         self._pid = -1
         self._keys: dict[str, int] = {}
         try:
-            self._transact(lambda connection: prepare(connection, name), patience=min(PATIENCE, OPENING))
+            begin = check if read_only else prepare
+            self._transact(lambda connection: begin(connection, name), patience=min(PATIENCE, OPENING))
         except BaseException:
             self.close()
             raise
@@ -96,6 +98,8 @@ class SQLStorage:
         self, study: str, kind: str, trial: int | None, data: Mapping[str, Any], slot: str | None = None
     ) -> Event:
         """See `Storage.append`."""
+        if self.read_only:
+            raise StorageError(f"{self.name} was opened to be read only; {kind} was not written.", value=kind)
         values = {
             "kind": kind,
             "trial": trial,
@@ -191,6 +195,7 @@ class SQLStorage:
 
     def _transact(self, work: Callable[[sa.Connection], T], write: bool = True, patience: float | None = None) -> T:
         """Run `work` in a transaction; again if what broke it may pass."""
+        write = write and not self.read_only
         end = time.monotonic() + (PATIENCE if patience is None else patience)
         pause = 0.01
         while True:
@@ -210,7 +215,7 @@ class SQLStorage:
             if self._engine is None or self._pid != os.getpid():
                 if self._engine is not None:
                     self._engine.dispose(close=False)
-                self._engine, self._pid = _engine(self.url), os.getpid()
+                self._engine, self._pid = _engine(self.url, self.read_only), os.getpid()
             return self._engine
 
 
@@ -228,7 +233,7 @@ def _written(data: Mapping[str, Any]) -> str:
     return json.dumps(data, ensure_ascii=False)
 
 
-def _engine(url: sa.URL) -> sa.Engine:
+def _engine(url: sa.URL, read_only: bool = False) -> sa.Engine:
     if url.get_backend_name() != "sqlite":
         return sa.create_engine(url, pool_pre_ping=True, isolation_level="READ COMMITTED")
     engine = sa.create_engine(url, connect_args={"timeout": LOCK_WAIT, "check_same_thread": False})
@@ -237,6 +242,10 @@ def _engine(url: sa.URL) -> sa.Engine:
     def _configure(connection: Any, record: Any) -> None:
         connection.isolation_level = None  # transactions begin where we say, below
         cursor = connection.cursor()
+        if read_only:
+            cursor.execute("PRAGMA query_only = ON")
+            cursor.close()
+            return
         # Readers do not wait for writers. Set once a file: the change wants the file for itself.
         if cursor.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             cursor.execute("PRAGMA journal_mode = WAL")
