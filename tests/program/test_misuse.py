@@ -89,6 +89,8 @@ DECLARATIONS = {
     "labels of two kinds, objects": lambda: cr.Model().data("g", np.array(["a", 1], dtype=object), levels="G"),
     "label NaN beside text": lambda: cr.Model().data("g", ["a", np.nan], levels="G"),
     "label None": lambda: cr.Model().dim("G", ["a", None]),
+    "label masked": lambda: cr.Model().data("g", np.ma.array([1, 2], mask=[False, True]), levels="G"),
+    "ragged labels": lambda: cr.Model().data("g", [["a"], ["b", "c"]], levels="G"),
     "no labels": lambda: cr.Model().data("g", [], levels="G"),
     "another model's law": lambda: cr.Model().latent("b", cr.Normal(base()[1], 1.0)),
     "another model's mean": lambda: cr.Model().observed("b", cr.Normal(base()[1], 1.0), [1.0]),

@@ -36,13 +36,15 @@ def checked_labels(owner: str, value: Any) -> np.ndarray:
         told = " and ".join(f"{kind} ({shown(each, 30)})" for kind, each in kinds.items())
         raise DataError(f"{owner}: the labels are {told} together.", value=list(kinds.values()),
                         remedy="Write them all as text, or all as numbers.")  # fmt: skip
+    if isinstance(raw.ravel()[0], (list, tuple, dict, set, np.ndarray)):
+        raise DataError(f"{owner}: the labels are {next(iter(kinds))}.", value=value,
+                        remedy="Give one text, number or date for each row.")  # fmt: skip
     return np.asarray(raw.tolist()) if set(kinds) <= {"text", "numbers"} else raw
 
 
 def _missing(raw: np.ndarray) -> np.ndarray:
     if raw.dtype.kind != "O":
-        gone = raw != raw
-        return gone | np.ma.getmaskarray(raw) if isinstance(raw, np.ma.MaskedArray) else gone
+        return np.ma.getmaskarray(raw) | np.ma.getdata(raw != raw)
     return np.array([_is_missing(each) for each in raw.ravel()], dtype=bool).reshape(raw.shape)
 
 
