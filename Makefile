@@ -58,7 +58,8 @@ docs:           ## build the site into site/, warnings are errors
 
 browser:        ## reports and the site (after make docs) in Chromium: accessibility, widths, light and dark
 	@tools/venv test
-	tools/browser $(BIN)/python -m pytest -rs tests/reports/test_browser.py tests/docs/test_site_browser.py
+	tools/browser $(BIN)/python -m pytest -rs tests/reports/test_browser.py tests/docs/test_site_browser.py \
+	  tests/gallery/browser
 
 serve:          ## the site, rebuilt as you write
 	@tools/venv dev

@@ -4,6 +4,7 @@
 `fit`, `predict`, `show`, `compare`  the commands
 `tune`, `tune_parts`, `tune_guesses`, `tune_runs`, `tune_results`  `credo tune`: options; space, command, study; what is
     known; trials; the end
+`gallery`   `credo gallery`
 `study`, `study_parts`  `credo study`: studies found again, trials as text and TOML
 `options`   options that several commands share
 `terminal`  what is said, and where: text or one JSON document, progress, warnings

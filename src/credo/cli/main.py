@@ -20,6 +20,7 @@ from credo.cli.cluster import cluster
 from credo.cli.compare import compare
 from credo.cli.density import density
 from credo.cli.fit import fit
+from credo.cli.gallery import gallery
 from credo.cli.predict import predict
 from credo.cli.regress import regress
 from credo.cli.show import show
@@ -50,6 +51,7 @@ app.command(short_help="Find clusters of rows; tell new rows' clusters.")(cluste
 app.command(short_help="What the values of a column look like.")(density)
 app.command(short_help="What documents are about, and in what shares.")(topics)
 app.command(short_help="Search the parameters with which a program does best.")(tune)
+app.command(short_help="A page that learns what you like and finds it.")(gallery)
 app.add_typer(network.app, name="network", short_help="Networks of causes: show, query, learn, predict.")
 app.add_typer(study.app, name="study", short_help="Studies: list, show, best, export.")
 

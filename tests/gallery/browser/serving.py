@@ -1,0 +1,88 @@
+"""A gallery in a process of its own, so that it can be killed: `python -m tests.gallery.browser.serving STORAGE PORT`.
+
+The command line is tested elsewhere; here the storage and the port must be known beforehand.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+# Importing the package takes a second or two; beyond this the server hangs, however busy the machine is.
+PATIENCE = 120.0
+
+
+def free_port() -> int:
+    """A port that nothing listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+class Server:
+    """The smoke demo over a storage: `with Server(path) as server: server.address`."""
+
+    def __init__(self, storage: Path) -> None:
+        self.storage, self.port = storage, free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Return once it answers."""
+        words = [sys.executable, "-m", "tests.gallery.browser.serving", str(self.storage), str(self.port)]
+        self._process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + PATIENCE
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("The gallery did not start.")
+            time.sleep(0.1)
+
+    def kill(self) -> None:
+        """At once, as a power cut does."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        with contextlib.closing(connection), contextlib.suppress(OSError):
+            connection.request("GET", "/favicon.ico")
+            return connection.getresponse().status == 200
+        return False
+
+    def __enter__(self) -> Server:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+
+
+def main(storage: str, port: int) -> None:
+    """Serve until killed."""
+    import uvicorn
+
+    from credo.gallery.gallery import Gallery
+    from credo.gallery.guard import Policy
+    from credo.gallery.renderers.making import renderer_of
+    from credo.gallery.server import application
+    from credo.gallery.settings import demo
+    from credo.studies import open_storage
+
+    settings = demo("smoke")
+    gallery = Gallery(settings.space, open_storage(storage), seed=1, cards=settings.cards, title=settings.title)
+    app = application(gallery, renderer_of(settings), Policy(port=port))
+    uvicorn.run(app, port=port, log_level="warning", lifespan="off", ws="none")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    main(sys.argv[1], int(sys.argv[2]))
