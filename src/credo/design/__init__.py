@@ -7,6 +7,7 @@
 `forest`       the same with a random forest, for rough, conditional and categorical spaces
 `trust`        within a region that grows and shrinks, for many dimensions
 `importance`   which parameters matter
+`tastes`       what a person likes, and what to show next
 `bandits`      arms as beliefs, policies, when to stop
 `active`       which rows of a pool to label
 """
@@ -16,7 +17,18 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_SUBMODULES = ("spaces", "surrogates", "acquisition", "fronts", "forest", "trust", "importance", "bandits", "active")
+_SUBMODULES = (
+    "spaces",
+    "surrogates",
+    "acquisition",
+    "fronts",
+    "forest",
+    "trust",
+    "importance",
+    "tastes",
+    "bandits",
+    "active",
+)
 
 
 def __getattr__(name: str) -> Any:

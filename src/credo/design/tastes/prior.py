@@ -20,7 +20,7 @@ __all__ = ["NOISE", "PageScales", "columns_of_kinds", "kernel_of", "rows_of"]
 
 NOISE = 1.0
 # ℓ² grows with the number of columns as squared distances in the cube do; a factor of e^SPREAD either way (one sd).
-# Longer ones put the best point into a corner while little is known: with .6 (and a variance of 9) the mean regret after
+# Longer ones put the best point into a corner while little is known: with .6 (variance 9) the mean regret after
 # 5 and 10 answers was about twice as large on two of the three eight-parameter problems of `benchmarks.gallery_regret`
 # (three draws other than the recorded ones), and no better after 20.
 LENGTH, SPREAD = 0.25, 0.5
