@@ -124,11 +124,12 @@ def test_a_complete_run_can_be_extended():
 
 
 def test_control_c_returns_what_there_is():
-    calls = []
+    calls, sent = [], []
 
     def slow(x):
         calls.append(1)
-        if len(calls) == 400:
+        if len(calls) >= 400 and not sent:  # evaluations of a busy machine run in threads, which may count past 400
+            sent.append(1)
             os.kill(os.getpid(), signal.SIGINT)
         return log_density(x)
 
