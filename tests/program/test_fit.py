@@ -49,6 +49,22 @@ def regression(n=40, seed=0, sd=0.3, missing=()):
     return m
 
 
+def test_a_declared_bound_holds_when_everything_is_sampled():
+    """A flat sd above 0 is never tried below: half of all steps would be."""
+    m = cr.Model()
+    mu, s = m.latent("mu", cr.Flat()), m.latent("s", cr.Flat(), low=0.0, high=50.0)
+    m.observed("y", cr.Normal(mu, s), np.linspace(-2.0, 2.0, 12))
+    from credo.program.fitting import full_target
+    from credo.program.plan import plan_of
+
+    target = full_target(plan_of(m, "nuts"))
+    assert target.support("s") == m.nodes["s"].support
+    assert (target.bounds[0][1], target.bounds[1][1]) == (0.0, 50.0)
+    posterior = m.fit("nuts", draws=2000, chains=2, warmup=300, random_state=0)
+    assert posterior["s"].min() > 0.0
+    assert posterior.result.certificate["divergences"] == 0
+
+
 @pytest.mark.slow
 def test_sampling_everything_agrees_with_the_collapsed_rung():
     """z-scores of 8 means and sds below 4.5 (false alarm 1e-4)."""

@@ -13,16 +13,13 @@ from scipy.special import gammaln
 from credo.distributions import Flat, InverseGamma
 from credo.errors import NotIdentifiedError, NumericalError
 from credo.inference.gaussian_block import GaussianBelief, GaussianBlock
-from credo.inference.gaussian_block.dense import DensePrecision
 from credo.inference.result import Result
 from credo.inference.target import Target
 from credo.inference.transforms import unconstrained
-from credo.program.density import log_density
 from credo.program.evaluate import Program
 from credo.program.explain import Step
-from credo.program.fitting import Found, numerical, sampled
+from credo.program.fitting import Found, in_chains, numerical, sampled
 from credo.program.forward import draw, law_at
-from credo.program.nodes import Node
 from credo.program.passes.centring import typical
 from credo.program.passes.factors import rows_of
 from credo.program.plan import Plan
@@ -44,14 +41,14 @@ class Collapsed:
     def __init__(self, plan: Plan) -> None:
         self.plan, self.rest = plan, plan.rest
         self.nodes = plan.block.nodes if plan.block else ()
-        rows = rows_of(plan.factors, plan.block.forms) if plan.block else []
+        rows = rows_of(plan.factors, plan.block) if plan.block else []
         factors = [each.factor for each in rows]
         self.block = GaussianBlock(factors, plan.block.size, name="Model") if plan.block else None
         done = {id(factor) for leaf in plan.leaves for factor in leaf.factors}
         terms = [
-            factor.node if factor.law is None else log_density(factor.law, factor.node)
+            factor.term
             for factor in plan.factors
-            if id(factor) not in done and not (plan.block and self._touches(factor, plan.block.forms))
+            if id(factor) not in done and not (plan.block and plan.block.touches(factor))
         ]
         terms += [leaf.marginal for leaf in plan.leaves]
         coefficients = [node for each in rows for node in each.coefficients]
@@ -69,13 +66,6 @@ class Collapsed:
         self._cells = sum(factor.node.size for factor in plan.factors)
         self.is_proper = not any(isinstance(factor.law, Flat) for factor in plan.factors)
 
-    @staticmethod
-    def _touches(factor: Any, forms: Any) -> bool:
-        if factor.law is None:
-            return False
-        parts = [factor.node, *(v for v in factor.law.parameters.values() if isinstance(v, Node))]
-        return any(forms.in_block(part) for part in parts)
-
     # -- as a density ----------------------------------------------------------------------------------------------
 
     @property
@@ -86,8 +76,8 @@ class Collapsed:
             self._log_density,
             shapes,
             value_and_gradient=self._value_and_gradient,
-            supports={str(node.name): node.static["support"] for node in self.rest},
-            dims={str(n.name): tuple(d or f"{n.name}_dim_{i}" for i, d in enumerate(n.dims)) for n in self.rest},
+            supports={str(node.name): node.support for node in self.rest},
+            dims={str(node.name): node.axes for node in self.rest},
         )
 
     @cached_property
@@ -118,18 +108,12 @@ class Collapsed:
     @property
     def has_batch(self) -> bool:
         """Whether many θ are evaluated at once: no block, or a small dense one."""
-        return self.block is None or (isinstance(self.block._precision, DensePrecision) and not self.block._rowwise)
+        return self.block is None or self.block.is_batched
 
     @property
     def seconds(self) -> float:
-        """Roughly how long an evaluation with its gradient takes, by the block's structure alone: what is done must not
-        depend on how busy the machine is."""
-        if self.block is None:
-            return 1e-4 + 5e-8 * self._cells
-        rows = sum(factor.n for factor in self.block.factors if factor.rowwise)
-        precision: Any = self.block._precision
-        dense = self.block.size if isinstance(precision, DensePrecision) else precision.layout.rest_size
-        return 5e-4 + 1.5e-7 * self.block.size + 5e-8 * rows + 5e-11 * float(dense) ** 3
+        """Roughly how long an evaluation with its gradient takes, by structure and not by the clock."""
+        return 1e-4 + 5e-8 * self._cells if self.block is None else self.block.seconds
 
     def coefficient_rows(self, x: np.ndarray) -> np.ndarray:
         """The block's coefficients (B, D) at rows of θ (B, dim)."""
@@ -151,7 +135,7 @@ class Collapsed:
         if self.block is None:
             return np.where(np.isnan(total), -np.inf, total)
         rows = self._rows_of(outputs, len(x))
-        good = np.isfinite(total) & np.isfinite(rows).all(axis=1) & (rows[:, self.block._scale_slots] > 0.0).all(axis=1)
+        good = np.isfinite(total) & self.block.is_valid(rows)
         value = np.full(len(x), -np.inf)
         value[good] = total[good] + self._log_marginals(rows[good])
         return value
@@ -275,7 +259,7 @@ def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Map
     if plan.method == "quadrature":
         from credo.program.quadrature import fit_quadrature
 
-        found = fit_quadrature(collapsed, draws, rng, options)
+        found = fit_quadrature(collapsed, draws, rng)
         if found.result.ok or (collapsed.block is not None and not collapsed.has_batch):
             return found
         steps.append(Step("rest", names, "quadrature did not reach its accuracy: importance sampling"))
@@ -377,9 +361,3 @@ def leaf_moments(collapsed: Collapsed, rows: np.ndarray) -> dict[str, tuple[np.n
 def ordered(plan: Plan, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """By the order of declaration."""
     return {str(node.name): values[str(node.name)] for node in plan.latents}
-
-
-def in_chains(values: Mapping[str, np.ndarray], chains: int = 4) -> dict[str, np.ndarray]:
-    """Independent draws laid out as chains."""
-    n = len(next(iter(values.values()))) // chains
-    return {name: v[: n * chains].reshape(chains, n, *v.shape[1:]) for name, v in values.items()}

@@ -164,22 +164,13 @@ def joint_target(
     """The sum of scalar nodes as a density over latent nodes, in their own coordinates."""
     program = Program(terms, latents, data)
     shapes = {str(node.name): node.shape for node in latents}
-    fixed = sum(float(v) for v, t in zip(program.values({n.number: np.ones(n.shape) for n in latents}), terms)
-                if not program.varies(t))  # fmt: skip
-    varying = [program.varies(term) for term in terms]
     blocks: list[tuple[int, slice, tuple[int, ...]]] = []
     for node in latents:
         start = blocks[-1][1].stop if blocks else 0
         blocks.append((node.number, slice(start, start + node.size), node.shape))
 
     def inputs(x: np.ndarray) -> dict[int, np.ndarray]:
-        if x.ndim == 1:
-            return {number: x[at].reshape(shape) for number, at, shape in blocks}
-        return {number: x[:, at].reshape(len(x), *shape) for number, at, shape in blocks}
-
-    def rows(x: np.ndarray) -> np.ndarray:
-        values = program.values(inputs(x), lead=True)
-        return fixed + np.sum([v for v, varies in zip(values, varying) if varies], axis=0)
+        return {number: x[at].reshape(shape) for number, at, shape in blocks}
 
     ones = [1.0] * len(terms)
 
@@ -191,9 +182,9 @@ def joint_target(
         return total, np.concatenate([gradients[number].ravel() for number, _, _ in blocks])
 
     return Target(
-        lambda x: float(np.sum(program.values(inputs(x)))) if x.ndim == 1 else rows(x),
+        lambda x: float(np.sum(program.values(inputs(x)))),
         shapes,
         value_and_gradient=value_and_gradient,
-        supports={str(node.name): node.law.support for node in latents},  # type: ignore[union-attr]
-        dims={str(n.name): tuple(d or f"{n.name}_dim_{i}" for i, d in enumerate(n.dims)) for n in latents},
+        supports={str(node.name): node.support for node in latents},
+        dims={str(node.name): node.axes for node in latents},
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.program.nodes import Node
+from credo.program.nodes import Node, topological
 from credo.program.ops import OPS
 
 __all__ = ["Program"]
@@ -31,7 +31,7 @@ class Program:
     ) -> None:
         self.outputs, self.inputs = tuple(outputs), tuple(inputs)
         given = {node.number for node in inputs}
-        order = _until(outputs, given)
+        order = topological(outputs, given)
         steps: list[Node] = []
         self._fixed: dict[int, np.ndarray] = {}
         varying = set(given)
@@ -104,17 +104,3 @@ class Program:
             return out
 
         return [values[node.number] for node in self.outputs], pull
-
-
-def _until(outputs: Sequence[Node], given: set[int]) -> list[Node]:
-    """What the outputs need, not looking behind the given nodes."""
-    seen: dict[int, Node] = {}
-    stack = list(outputs)
-    while stack:
-        node = stack.pop()
-        if node.number in seen:
-            continue
-        seen[node.number] = node
-        if node.number not in given and node.is_operation:
-            stack.extend(node.parents)
-    return [seen[number] for number in sorted(seen)]

@@ -12,7 +12,7 @@ import numpy as np
 from credo.errors import ConvergenceWarning, ParameterError, warn
 from credo.inference.result import Result
 from credo.numerics.random import as_generator
-from credo.program.density import joint_target, log_density
+from credo.program.density import joint_target
 from credo.program.evaluate import Program
 from credo.program.explain import Step
 from credo.program.forward import draw, law_at
@@ -79,14 +79,12 @@ class Found:
     log_evidence: float = float("nan")
     moments: dict[str, tuple[np.ndarray, np.ndarray]] = dataclasses.field(default_factory=dict)
     density: Any = None
-    restored: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     steps: list[Step] = dataclasses.field(default_factory=list)
 
 
 def full_target(plan: Plan) -> Target:
     """The posterior density of every latent node, nothing collapsed."""
-    terms = [factor.node if factor.law is None else log_density(factor.law, factor.node) for factor in plan.factors]
-    return joint_target(terms, plan.latents)
+    return joint_target([factor.term for factor in plan.factors], plan.latents)
 
 
 def sampled(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
@@ -94,15 +92,12 @@ def sampled(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[s
     if plan.method in ("laplace", "metropolis", "slice"):
         return numerical(full_target(plan), plan.method, draws, rng, options)
     chosen = centred(plan.factors, plan.latents)
-    terms = [factor.node if factor.law is None else log_density(factor.law, factor.node) for factor in chosen.factors]
-    found = numerical(joint_target(terms, chosen.latents), "nuts", draws, rng, options)
+    target = joint_target([factor.term for factor in chosen.factors], chosen.latents)
+    found = numerical(target, "nuts", draws, rng, options)
+    flat = {z.number: v.reshape(-1, *v.shape[2:]) for z in chosen.latents for v in [found.values[str(z.name)]]}
     for node, expression in chosen.restore:
-        inputs = {z.number: found.values[str(z.name)] for z in chosen.latents}
-        chains, n = next(iter(inputs.values())).shape[:2]
-        flat = {k: v.reshape(-1, *v.shape[2:]) for k, v in inputs.items()}
         x = Program([expression], list(chosen.latents)).values(flat, lead=True)[0]
-        found.restored[str(node.name)] = x.reshape(chains, n, *node.shape)
-    found.values.update(found.restored)
+        found.values[str(node.name)] = x.reshape(found.values[str(node.name)].shape)
     found.steps += _centring_step(chosen)
     return found
 
@@ -124,7 +119,7 @@ def numerical(target: Target, method: str, draws: int, rng: np.random.Generator,
         from credo.inference.laplace import laplace
 
         found = laplace(target, draws=draws, rng=rng, **options)
-        values = {name: _in_chains(found[name]) for name in target.shapes}
+        values = in_chains({name: found[name] for name in target.shapes})
         return Found(values, found.result, log_evidence=found.log_evidence, density=found.density)
     from credo.inference import mcmc
 
@@ -136,10 +131,10 @@ def numerical(target: Target, method: str, draws: int, rng: np.random.Generator,
     return Found(dict(found.values), found.result, dict(found.sample_stats), density=found.density)
 
 
-def _in_chains(x: np.ndarray, chains: int = 4) -> np.ndarray:
+def in_chains(values: Mapping[str, np.ndarray], chains: int = 4) -> dict[str, np.ndarray]:
     """Independent draws laid out as chains, so that summaries treat all alike."""
-    n = len(x) // chains
-    return x[: n * chains].reshape(chains, n, *x.shape[1:])
+    n = len(next(iter(values.values()))) // chains
+    return {name: v[: n * chains].reshape(chains, n, *v.shape[1:]) for name, v in values.items()}
 
 
 def _finished(model: Model, plan: Plan, found: Found, rng: np.random.Generator, started: float) -> ModelPosterior:
@@ -166,7 +161,7 @@ def _finished(model: Model, plan: Plan, found: Found, rng: np.random.Generator, 
     result = dataclasses.replace(found.result, seconds=took, inference=rung)
     if not result.ok:
         warn(result.message, ConvergenceWarning)
-    dims = {str(n.name): tuple(d or f"{n.name}_dim_{i}" for i, d in enumerate(n.dims)) for n in model.nodes.values()}
+    dims = {str(node.name): node.axes for node in model.nodes.values()}
     return ModelPosterior(
         values, result, found.sample_stats, {k: v for k, v in dims.items() if k in values}, found.density,
         explanation=dataclasses.replace(plan.explanation, steps=(*plan.explanation.steps, *found.steps)),

@@ -6,19 +6,17 @@ chain; k̂ certifies them, and where it does not, NUTS takes over.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from credo.errors import NumericalError
-from credo.inference.direct.adaptive import AdaptiveSample, adaptive_importance
+from credo.inference.direct.adaptive import adaptive_importance
 from credo.inference.hyper.density import Density
 from credo.inference.result import Result
 from credo.inference.transforms import unconstrained
-from credo.program.collapsed import Collapsed, in_chains, leaf_draws, ordered
+from credo.program.collapsed import Collapsed
 from credo.program.fitting import Found
 from credo.program.modes import find_modes, prior_widths, require_an_end, starting_points
-from credo.program.quadrature import block_draws, density_rows, named
+from credo.program.quadrature import completed, conditional_moments, density_rows, theta_moments
 
 __all__ = ["fit_importance"]
 
@@ -48,24 +46,11 @@ def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     require_an_end(collapsed, found.positions, found.weights, start, scale, rows, modes)
     if found.pareto_k > LARGEST_K or found.effective < LEAST_EFFECTIVE:
         return None
-    theta = bijection.forward(found.resampled(draws, rng))
-    values = named(collapsed, theta)
-    if collapsed.block is not None:
-        values |= collapsed.split(block_draws(collapsed, theta, rng))
-    values |= leaf_draws(collapsed, theta, rng)
     certificate = {
         "pareto_k": found.pareto_k, "effective": found.effective, "evaluations": n, "modes": len(modes.places)
     }  # fmt: skip
-    return Found(ordered(collapsed.plan, in_chains(values)), Result("converged", "importance", certificate=certificate),
-                 log_evidence=found.log_evidence if collapsed.is_proper else float("nan"),
-                 moments=_moments(collapsed, found, bijection))  # fmt: skip
-
-
-def _moments(collapsed: Collapsed, found: AdaptiveSample, bijection: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Weighted means and sds of θ."""
-    moments = {}
-    for name, value in named(collapsed, bijection.forward(found.positions)).items():
-        mean = np.tensordot(found.weights, value, 1)
-        with np.errstate(over="ignore"):
-            moments[name] = (mean, np.sqrt(np.tensordot(found.weights, np.square(value - mean), 1)))
-    return moments
+    result = Result("converged", "importance", certificate=certificate)
+    theta = bijection.forward(found.resampled(draws, rng))
+    moments = theta_moments(collapsed, bijection.forward(found.positions), found.weights)
+    moments |= conditional_moments(collapsed, theta, np.full(len(theta), 1.0 / len(theta)))
+    return completed(collapsed, theta, result, found.log_evidence, moments, rng)

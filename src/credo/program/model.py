@@ -10,6 +10,7 @@ import numpy as np
 from credo.distributions.base import Family
 from credo.errors import DataError, ParameterError
 from credo.program import declare
+from credo.program.density import log_density
 from credo.program.labels import checked_labels, codes_of
 from credo.program.nodes import Dims, Node, as_node, parents_of_law
 from credo.saving.registry import register
@@ -31,6 +32,16 @@ class Factor:
     observed: bool
     missing: np.ndarray | None = None
     hidden: Node | None = None
+
+    @property
+    def parts(self) -> list[Node]:
+        """The node, and the nodes among its law's parameters: all that the term is computed from."""
+        return [self.node, *(parents_of_law(self.law) if self.law is not None else ())]
+
+    @property
+    def term(self) -> Node:
+        """Its log density, a scalar node."""
+        return self.node if self.law is None else log_density(self.law, self.node)
 
 
 @register

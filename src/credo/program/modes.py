@@ -161,7 +161,7 @@ def require_an_end(
 
 def _is_half_line(node: Node) -> bool:
     """Whether its free coordinate is a logarithm."""
-    support = node.static["support"]
+    support = node.support
     return support.kind == "real" and bool(np.isfinite(np.max(support.low)) != np.isfinite(np.min(support.high)))
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from credo.distributions.base import Family
+from credo.distributions.support import Support
 from credo.errors import DataError, ParameterError
 from credo.program.ops import OPS
 
@@ -90,7 +91,7 @@ class Node:
             value = np.asarray(self.value)
             return (float(np.min(value)), float(np.max(value))) if value.size else (-np.inf, np.inf)
         if self.kind == "latent":
-            support = self.static["support"]
+            support = self.support
             if support.kind == "simplex":
                 return 0.0, 1.0
             ends = float(np.min(support.low)), float(np.max(support.high))
@@ -143,6 +144,16 @@ class Node:
         if not self.shape:
             raise UnknownValueError("Model", described(self), "an array to have a length, not a scalar", repr(self))
         return self.shape[0]
+
+    @property
+    def support(self) -> Support:
+        """The range of a latent node: its law's, or what of it was declared."""
+        return self.static["support"]
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """A name for every axis, for reports."""
+        return tuple(d or f"{self.name}_dim_{i}" for i, d in enumerate(self.dims))
 
     # -- operators -----------------------------------------------------------------------------------------------
 
@@ -370,8 +381,9 @@ def parents_of_law(law: Family) -> list[Node]:
     return [value for value in law.parameters.values() if isinstance(value, Node)]
 
 
-def topological(outputs: Sequence[Node]) -> list[Node]:
-    """Everything the outputs are computed from, in an order of computation; latent and observed nodes are leaves."""
+def topological(outputs: Sequence[Node], given: Container[int] = ()) -> list[Node]:
+    """Everything the outputs are computed from, in an order of computation. Latent and observed nodes are leaves, and
+    so are the given ones, by number."""
     seen: dict[int, Node] = {}
     stack = list(outputs)
     while stack:
@@ -379,6 +391,6 @@ def topological(outputs: Sequence[Node]) -> list[Node]:
         if node.number in seen:
             continue
         seen[node.number] = node
-        if node.kind not in ("latent", "observed"):
+        if node.is_operation and node.number not in given:
             stack.extend(node.parents)
     return [seen[number] for number in sorted(seen)]

@@ -125,11 +125,7 @@ def _require_used(factors: list[Factor], latents: list[Node]) -> None:
     memo: dict[int, frozenset[int]] = {}
 
     def reach(factor: Factor) -> frozenset[int]:
-        parts = [
-            factor.node,
-            *(v for v in (factor.law.parameters.values() if factor.law else ()) if isinstance(v, Node)),
-        ]
-        return frozenset().union(*(dependencies(part, memo) for part in parts))
+        return frozenset().union(*(dependencies(part, memo) for part in factor.parts))
 
     known: set[int] = set()
     pending = {f.node.number: f for f in factors if not f.observed and f.law is not None}

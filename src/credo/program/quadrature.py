@@ -7,21 +7,20 @@ wrong by is of second order, far less than the spread of z | θ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from credo.inference.hyper import LatticePosterior, integrate
+from credo.inference.hyper import integrate
 from credo.inference.hyper.density import Density
 from credo.inference.result import Result
 from credo.inference.target import Target
 from credo.inference.transforms import Bijection, unconstrained
-from credo.program.collapsed import Collapsed, in_chains, leaf_draws, leaf_moments, ordered
-from credo.program.fitting import Found
+from credo.program.collapsed import Collapsed, leaf_draws, leaf_moments, ordered
+from credo.program.fitting import Found, in_chains
 from credo.program.modes import Modes, find_modes, prior_widths, require_an_end, starting_points
 
-__all__ = ["block_draws", "density_rows", "fit_quadrature", "named"]
+__all__ = ["completed", "conditional_moments", "density_rows", "fit_quadrature", "theta_moments"]
 
 # Seconds that draws of the block may take, and the fewest values of θ they are made at: so many, and more for each
 # hyperparameter.
@@ -34,46 +33,52 @@ LATTICE, LEAST, MOST = 5.0, 300, 50_000
 TOLERANCE, ROUGH, MANY = 1e-3, 1e-2, 20_000
 
 
-def fit_quadrature(
-    collapsed: Collapsed, draws: int, rng: np.random.Generator, options: Mapping[str, Any]
-) -> Found:  # fmt: skip
+def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found:
     """Moments by quadrature, independent draws, the evidence and its error."""
     free, bijection = unconstrained(collapsed.target)
     start = bijection.inverse(collapsed.start)
-    rows = density_rows(collapsed, free, bijection) if collapsed.has_batch else None
-    each = collapsed.seconds if rows is None else 0.0
-    most = MOST if rows is not None else int(np.clip(LATTICE / each, LEAST, MOST))
-    rough, exact = most < MANY, each * draws < BUDGET
+    rows = density_rows(collapsed, free, bijection)
+    both: Any = lambda z: free.evaluate(z, gradient=True)  # noqa: E731
+    most = MOST if collapsed.has_batch else int(np.clip(LATTICE / collapsed.seconds, LEAST, MOST))
+    exact = collapsed.has_batch or collapsed.seconds * draws < BUDGET
     places = starting_points(collapsed, bijection, rng)
     scale = prior_widths(places, len(start))
-    every = density_rows(collapsed, free, bijection)
-    density = Density(None, every, lambda z: free.evaluate(z, gradient=True))  # type: ignore[arg-type,return-value]
-    modes = find_modes(collapsed, density, start, places, scale, rng)
+    modes = find_modes(collapsed, Density(None, rows, both), start, places, scale, rng)
     found = integrate(
         lambda z: float(free.evaluate(z).log_density),
         modes.places[0],
-        batch=rows,
-        value_and_gradient=lambda z: free.evaluate(z, gradient=True),  # type: ignore[arg-type,return-value]
-        tolerance=ROUGH if rough else TOLERANCE,
+        batch=rows if collapsed.has_batch else None,
+        value_and_gradient=both,
+        tolerance=ROUGH if most < MANY else TOLERANCE,
         max_evaluations=most,
         scale=np.clip(np.sqrt(modes.covariances[0].diagonal()), 1e-6, 1e6),
         more_starts=modes.places[1:],
     )
-    require_an_end(collapsed, found.nodes, found.weights, start, scale, every, modes)
-    theta = bijection.forward(found.sample(draws, rng, exact=exact))
-    values = named(collapsed, theta)
-    if collapsed.block is not None:
-        values |= collapsed.split(block_draws(collapsed, theta, rng))
-    values |= leaf_draws(collapsed, theta, rng)
+    require_an_end(collapsed, found.nodes, found.weights, start, scale, rows, modes)
     certificate = {
         "quadrature_error": max(found.errors.values()), "evaluations": found.n_evaluations, "modes": found.n_modes
     }  # fmt: skip
     certain = found.converged and modes.are_all
     advice = () if modes.are_all else (_doubt(modes),)
-    result = Result("converged" if certain else "not_certified", "collapsed", certificate=certificate, advice=advice)
-    return Found(ordered(collapsed.plan, in_chains(values)), result,
-                 log_evidence=found.log_evidence if collapsed.is_proper else float("nan"),
-                 moments=_moments(collapsed, found, bijection))  # fmt: skip
+    result = Result("converged" if certain else "not_certified", "quadrature", certificate=certificate, advice=advice)
+    theta, kept = bijection.forward(found.nodes), found.weights > 1e-12
+    moments = theta_moments(collapsed, theta, found.weights)
+    moments |= conditional_moments(collapsed, theta[kept], found.weights[kept] / found.weights[kept].sum())
+    drawn = bijection.forward(found.sample(draws, rng, exact=exact))
+    return completed(collapsed, drawn, result, found.log_evidence, moments, rng)
+
+
+def completed(
+    collapsed: Collapsed, theta: np.ndarray, result: Result, log_evidence: float,
+    moments: dict[str, tuple[np.ndarray, np.ndarray]], rng: np.random.Generator,
+) -> Found:  # fmt: skip
+    """What is found once θ (n, dim) is drawn: the block and the leaves drawn given it."""
+    values = named(collapsed, theta)
+    if collapsed.block is not None:
+        values |= collapsed.split(block_draws(collapsed, theta, rng))
+    values |= leaf_draws(collapsed, theta, rng)
+    evidence = log_evidence if collapsed.is_proper else float("nan")
+    return Found(ordered(collapsed.plan, in_chains(values)), result, log_evidence=evidence, moments=moments)
 
 
 def _doubt(modes: Modes) -> str:
@@ -141,23 +146,21 @@ def _representatives(theta: np.ndarray, count: int) -> tuple[np.ndarray, np.ndar
     return middle + scale * centres, nearest
 
 
-def _moments(
-    collapsed: Collapsed, found: LatticePosterior, bijection: Bijection
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Means and sds by the nodes: of θ on its own scale, of the block and of leaves by the laws of total mean and
-    variance."""
-    theta, weights = bijection.forward(found.nodes), found.weights
-    moments: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-    for name, value in named(collapsed, theta).items():
-        mean = np.tensordot(weights, value, 1)
-        with np.errstate(over="ignore"):
-            moments[name] = (mean, np.sqrt(np.tensordot(weights, np.square(value - mean), 1)))
-    kept = weights > 1e-12
-    w = weights[kept] / weights[kept].sum()
-    moments |= {name: _mixture(w, *pair) for name, pair in leaf_moments(collapsed, theta[kept]).items()}
+Moments = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def theta_moments(collapsed: Collapsed, theta: np.ndarray, weights: np.ndarray) -> Moments:
+    """Means and sds of θ on its own scale, of weighted points (n, dim)."""
+    return {name: _mixture(weights, x, np.zeros_like(x)) for name, x in named(collapsed, theta).items()}
+
+
+def conditional_moments(collapsed: Collapsed, theta: np.ndarray, weights: np.ndarray) -> Moments:
+    """Means and sds of leaves, and of a block of which many laws are found at once, by the laws of total mean and
+    variance over weighted points of θ."""
+    moments = {name: _mixture(weights, *pair) for name, pair in leaf_moments(collapsed, theta).items()}
     if collapsed.block is None or not collapsed.has_batch:
         return moments
-    mean, sd = _mixture(w, *collapsed.block.moments(collapsed.coefficient_rows(theta[kept])))
+    mean, sd = _mixture(weights, *collapsed.block.moments(collapsed.coefficient_rows(theta)))
     split = collapsed.split(sd)
     return moments | {name: (value, split[name]) for name, value in collapsed.split(mean).items()}
 

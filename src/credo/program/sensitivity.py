@@ -13,7 +13,6 @@ from credo.diagnostics.psis import psis
 from credo.diagnostics.sensitivity import Sensitivity, power_scaling_sensitivity
 from credo.distributions.base import Family, is_concrete
 from credo.errors import UnavailableError
-from credo.program.density import log_density
 from credo.program.evaluate import Program
 from credo.program.model import Factor
 from credo.program.nodes import Node
@@ -149,7 +148,7 @@ def power_scaling(posterior: ModelPosterior) -> dict[str, Sensitivity]:
     inputs = {node.number: posterior[str(node.name)] for node in latents}
 
     def total(chosen: list[Factor]) -> np.ndarray:
-        terms = [log_density(f.law, f.node) for f in chosen if f.law is not None]
+        terms = [f.term for f in chosen]
         program = Program(terms, latents)
         each = [v for v, t in zip(program.values(inputs, lead=True), terms) if program.varies(t)]
         return np.sum(each, axis=0).reshape(shape) if each else np.zeros(shape)

@@ -118,6 +118,23 @@ class GaussianBlock:
     def structure(self) -> str:
         return str(self._precision)
 
+    @property
+    def is_batched(self) -> bool:
+        """Whether many sets of coefficients are done at once: a dense precision and no rowwise factor."""
+        return isinstance(self._precision, dense.DensePrecision) and not self._rowwise
+
+    @property
+    def seconds(self) -> float:
+        """Roughly how long one evaluation with its gradient takes, by the structure alone: what a caller does must not
+        depend on how busy the machine is."""
+        rows = sum(each.n for each in self.factors if each.rowwise)
+        side = self.size if isinstance(self._precision, dense.DensePrecision) else self._precision.layout.rest_size
+        return 5e-4 + 1.5e-7 * self.size + 5e-8 * rows + 5e-11 * float(side) ** 3
+
+    def is_valid(self, x: np.ndarray) -> np.ndarray:
+        """Which rows of x (B, D) are finite with every s > 0."""
+        return np.asarray(np.isfinite(x).all(axis=1) & (x[:, self._scale_slots] > 0.0).all(axis=1))
+
     # -- coefficients ------------------------------------------------------------------------------------------------
 
     def pack(self, coefficients: Any) -> np.ndarray:

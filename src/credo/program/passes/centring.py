@@ -18,7 +18,6 @@ import numpy as np
 from credo.distributions import Normal
 from credo.distributions.slopes import unchecked
 from credo.errors import CredoError
-from credo.program.density import log_density
 from credo.program.evaluate import Program
 from credo.program.model import Factor
 from credo.program.nodes import Node, apply, as_node
@@ -107,7 +106,7 @@ def _information(hierarchical: Sequence[Node], factors: Sequence[Factor], latent
     if not hierarchical:
         return {}
     own = {node.number for node in hierarchical}
-    terms = [f.node if f.law is None else log_density(f.law, f.node) for f in factors if f.node.number not in own]
+    terms = [f.term for f in factors if f.node.number not in own]
     values = {node.number: typical(node) for node in latents}
     shares = {}
     for node in hierarchical:
@@ -133,7 +132,7 @@ def typical(node: Node) -> np.ndarray:
     if not any(isinstance(v, Node) for v in law.parameters.values()) and hasattr(law, "quantile"):
         with contextlib.suppress(CredoError):  # a flat law has no quantiles
             return np.broadcast_to(np.asarray(law.quantile(0.5), dtype=np.float64), node.shape)
-    support = node.static["support"]
+    support = node.support
     if support.kind == "simplex":
         return np.full(node.shape, 1.0 / node.shape[-1])
     low, high = float(np.max(support.low)), float(np.min(support.high))

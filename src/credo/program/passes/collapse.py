@@ -32,6 +32,10 @@ class Block:
     def size(self) -> int:
         return sum(node.size for node in self.nodes)
 
+    def touches(self, factor: Factor) -> bool:
+        """Whether a factor depends on the block."""
+        return any(self.forms.in_block(part) for part in factor.parts)
+
 
 def find_block(factors: Sequence[Factor], latents: Sequence[Node]) -> Block:
     """The maximal block, by taking out what conflicts and then putting back what no longer does."""
@@ -63,7 +67,7 @@ def find_block(factors: Sequence[Factor], latents: Sequence[Node]) -> Block:
 
 
 def _not_eligible(node: Node, memo: dict[int, frozenset[int]]) -> str | None:
-    support = node.static["support"]
+    support = node.support
     law: Any = node.law
     if support.kind != "real" or np.any(np.isfinite(support.low)) or np.any(np.isfinite(support.high)):
         return f"its law {type(node.law).__name__} is not Normal"
@@ -127,6 +131,4 @@ def _outside(factor: Factor, forms: Affine, memo: dict[int, frozenset[int]]) -> 
 
 
 def _touched(factor: Factor, forms: Affine) -> frozenset[int]:
-    assert factor.law is not None
-    parts = [factor.node, *(v for v in factor.law.parameters.values() if isinstance(v, Node))]
-    return frozenset().union(*(forms.in_block(part) for part in parts))
+    return frozenset().union(*(forms.in_block(part) for part in factor.parts))

@@ -56,7 +56,7 @@ def conjugate_leaves(factors: Sequence[Factor], latents: Sequence[Node]) -> list
         children = [f for f in factors if f is not own and _depends(f, node, memo)]
         law: Any = node.law
         rule = _PAIRS.get(type(law).__name__)
-        if own is None or rule is None or not children or node.static["support"] != law.support:
+        if own is None or rule is None or not children or node.support != law.support:
             continue
         seen = [rule(child, node, memo) for child in children]
         if all(each is not None for each in seen):
@@ -65,8 +65,7 @@ def conjugate_leaves(factors: Sequence[Factor], latents: Sequence[Node]) -> list
 
 
 def _depends(factor: Factor, node: Node, memo: dict[int, frozenset[int]]) -> bool:
-    parts = [factor.node, *(v for v in (factor.law.parameters.values() if factor.law else ()) if isinstance(v, Node))]
-    return any(node.number in dependencies(part, memo) for part in parts)
+    return any(node.number in dependencies(part, memo) for part in factor.parts)
 
 
 def _leaf(own: Factor, children: Sequence[Factor], seen: Sequence[_Seen]) -> Leaf:

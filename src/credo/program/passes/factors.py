@@ -15,6 +15,7 @@ from credo.inference.gaussian_block import LinearFactor
 from credo.program.model import Factor
 from credo.program.nodes import Node, apply, as_node
 from credo.program.passes.affine import Affine, Term, _negated, _repeats
+from credo.program.passes.collapse import Block
 
 __all__ = ["Rows", "rows_of"]
 
@@ -36,16 +37,14 @@ class Rows:
         return (*self.maps, *self.constants, self.sd)
 
 
-def rows_of(factors: Sequence[Factor], forms: Affine) -> list[Rows]:
+def rows_of(factors: Sequence[Factor], block: Block) -> list[Rows]:
     """The rows of every factor that the block appears in."""
-    found: list[Rows] = []
-    for factor in factors:
-        if factor.law is None or isinstance(factor.law, Flat):
-            continue
-        parts = [factor.node, *(v for v in factor.law.parameters.values() if isinstance(v, Node))]
-        if any(forms.in_block(part) for part in parts):
-            found += _rows(factor, forms)
-    return found
+    return [
+        rows
+        for factor in factors
+        if factor.law is not None and not isinstance(factor.law, Flat) and block.touches(factor)
+        for rows in _rows(factor, block.forms)
+    ]
 
 
 def _rows(factor: Factor, forms: Affine) -> list[Rows]:

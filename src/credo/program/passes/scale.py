@@ -34,9 +34,8 @@ def common_variance(factors: Sequence[Factor], block: Block, rest: Sequence[Node
     for factor in factors:
         if factor.node is variance or isinstance(factor.law, Flat):
             continue
-        parts = [factor.node, *(as_node(v) for v in (factor.law.parameters.values() if factor.law else ()))]
-        if not any(variance.number in dependencies(part, memo) for part in parts):
-            if any(block.forms.in_block(part) for part in parts):
+        if not any(variance.number in dependencies(part, memo) for part in factor.parts):
+            if block.touches(factor):
                 return None  # a row of the block whose scale is known: v does not scale all
             continue
         if not isinstance(factor.law, Normal) or not _scales(factor, variance, block, memo):
