@@ -61,3 +61,12 @@ def test_what_cannot_be_compared_is_named():
         cr.compare({"a": flat["line"], "b": cr.LinearRegression()})
     with pytest.raises(ParameterError, match="to compare estimators"):
         cr.compare({"a": cr.LinearRegression()})
+
+
+def test_regressions_by_formula_are_compared_too():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=40)
+    table = {"y": 1.0 + 2.0 * x + rng.normal(size=40), "x": x}
+    fits = {"level": cr.regress("y ~ 1", table, random_state=0), "line": cr.regress("y ~ x", table, random_state=0)}
+    assert cr.compare(fits).chosen == "line"
+    assert cr.average(fits).weights_["line"] > 0.99

@@ -1,5 +1,8 @@
 """Fits: known answers, rungs that agree, prediction, missing cells, saving, sensitivity, and faults with names."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -154,6 +157,19 @@ def test_prediction_needs_no_response_and_splits():
     assert posterior.predict().mean.shape == (40,)
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_prediction_does_not_repeat_the_numbers_of_the_fit(seed):
+    """One seed for both: noise that repeats the posterior's draws would add up with them, √½ + 1 where √1.5 is right.
+    4,000 draws: the sd within 4.5 standard errors, √(1/8000)."""
+    m = cr.Model()
+    mu = m.latent("mu", cr.Normal(0, 1))
+    m.observed("y", cr.Normal(mu, 1.0), 1.0)
+    p = m.fit(random_state=seed).predict(random_state=seed)
+    assert p.draws.std() == pytest.approx(np.sqrt(1.5), rel=4.5 / np.sqrt(8000))
+    low, high = p.interval(0.9)
+    np.testing.assert_allclose([low[0], high[0]], 0.5 + np.sqrt(1.5) * np.array([-1.644854, 1.644854]), atol=0.15)
+
+
 def test_saved_and_loaded_it_predicts_the_same(tmp_path):
     posterior = regression(missing=(1,)).fit(random_state=0)
     cr.save(posterior, tmp_path / "p.credo")
@@ -259,3 +275,47 @@ def test_a_variance_that_scales_everything_is_conjugate():
     w = known.latent("w", cr.Normal(0, 2.0), shape=2)
     known.observed("y", cr.Normal(X @ w, cr.math.sqrt(v)), y)
     assert known.explain().treatment["v"] == "quadrature"
+
+
+def test_the_predictive_of_the_prior():
+    """y ~ Normal(theta, 15), theta ~ Normal(mu, 2), mu ~ Normal(0, 5): variances 225 and 29, in 20,000 draws within 4.5
+    standard errors."""
+    m = cr.Model()
+    m.dim("school", list("AB"))
+    theta = m.latent("theta", cr.Normal(m.latent("mu", cr.Normal(0, 5)), 2.0), dims="school")
+    where = m.data("where", ["A", "B", "B"], dims="pupil", levels="school")
+    m.observed("y", cr.Normal(theta[where], 15.0), [1.0, 2.0, 3.0], dims="pupil")
+    p = m.predict_prior(draws=20_000, where=["A", "elsewhere"])
+    assert p.mean.shape == (2,)
+    np.testing.assert_allclose(p.aleatoric, 225.0)
+    assert np.all(np.abs(p.epistemic - 29.0) < 4.5 * 29.0 * np.sqrt(2.0 / 20_000))
+    flat = cr.Model()
+    flat.observed("y", cr.Normal(flat.latent("a", cr.Flat()), 1.0), [1.0])
+    with pytest.raises(UnavailableError, match="flat prior"):
+        flat.predict_prior()
+
+
+def test_one_level_of_a_group_is_refused():
+    m = cr.Model()
+    with pytest.raises(DataError, match="g holds a single level of 'school', 'a'"):
+        m.data("g", ["a", "a"], levels="school")
+    m.dim("school", ["a", "b"])  # declared: new data may hold the other
+    assert m.data("g", ["a", "a"], levels="school").value.tolist() == [0, 0]
+
+
+def test_nothing_of_it_needs_jax():
+    """In a process of its own, which tells every module it loaded."""
+    script = (
+        "import sys, credo as cr, numpy as np\n"
+        "m = cr.Model(); s = m.latent('s', cr.HalfNormal(1)); mu = m.latent('mu', cr.Normal(0, 1))\n"
+        "m.observed('y', cr.Normal(mu, s), [1.0, 2.0, 4.0]); m.fit(random_state=0)\n"
+        "m.fit('nuts', draws=40, chains=2, warmup=20, random_state=0)\n"
+        "g = np.repeat([0, 1, 2], 5); cr.regress('y ~ 1 + (1 | g)', {'y': np.sin(np.arange(15.0)), 'g': g})\n"
+        "assert not [m for m in sys.modules if m.partition('.')[0] in ('jax', 'jaxlib')]\n"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", script], check=True, timeout=120)
+
+
+def test_comparing_tables_does_not_import_models():
+    script = "import sys, credo.selection; assert not [m for m in sys.modules if m.startswith('credo.program')]"
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

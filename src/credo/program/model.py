@@ -196,6 +196,14 @@ class Model:
 
         return sample_forward(self, n, random_state)
 
+    def predict_prior(
+        self, node: str | Node | None = None, *, draws: int = 1000, random_state: Any = 0, **new_data: Any
+    ) -> Any:
+        """The predictive of an observed node before any data: `ModelPosterior.predict` from draws of the priors."""
+        from credo.program.predict import predict_prior
+
+        return predict_prior(self, node, draws, random_state, new_data)
+
     def graph(self) -> str:
         """The plate diagram as SVG: circles are latent, filled ones observed, boxes data, plates the named dims."""
         from credo.program.picture import plate_diagram
@@ -283,6 +291,12 @@ class Model:
                     raise DataError(f"{name}: codes of {levels!r} must be integers from 0 to {self.sizes[levels] - 1}.",
                                     value=raw)  # fmt: skip
                 return raw.astype(np.int64)
+            if len(labels) == 1:
+                raise DataError(
+                    f"{name} holds a single level of {levels!r}, {labels.tolist()[0]!r}: it tells nothing apart.",
+                    value=labels.tolist(),
+                    remedy=f"Leave it out; or declare the levels there are: m.dim({levels!r}, labels).",
+                )
             self.dim(levels, labels)
         return codes_of(name, raw, self.labels[levels])
 

@@ -12,7 +12,7 @@ from credo.errors import DataError, ParameterError, UnavailableError, shown
 from credo.numerics.random import as_generator
 from credo.prediction.draws import DrawsPredictive
 from credo.program import declare
-from credo.program.forward import draw, law_at
+from credo.program.forward import draw, law_at, sample_forward
 from credo.program.labels import checked_labels, codes_of
 from credo.program.levels import with_new_levels
 from credo.program.model import Factor, Model
@@ -22,7 +22,7 @@ from credo.program.ops import OPS
 if TYPE_CHECKING:
     from credo.program.posterior import ModelPosterior
 
-__all__ = ["pointwise", "predict"]
+__all__ = ["pointwise", "predict", "predict_prior"]
 
 # Cells of draws × rows that a predictive holds at most; more rows get fewer draws, at least LEAST.
 MOST_CELLS, LEAST = 20_000_000, 200
@@ -37,7 +37,7 @@ def predict(
         raise ParameterError("predict", "new_levels", f"one of {NEW_LEVELS}", new_levels)
     model = _model(posterior)
     factor = _observed(model, node)
-    rng = as_generator(random_state)
+    rng = as_generator(random_state, "prediction")
     data, added, sizes = _new_values(model, new_data, new_levels)
     shape = _shape(factor, data, sizes) or (1,)  # a scalar is one row
     draws = _thinned(posterior, int(np.prod(shape)))
@@ -51,6 +51,19 @@ def predict(
     y = np.asarray(draw(law, shape, n, rng), dtype=np.float64)
     kind = "count" if declare.is_discrete(law) else "real"
     return DrawsPredictive(y, law, kind, posterior.inference)  # type: ignore[arg-type]
+
+
+def predict_prior(
+    model: Model, node: str | Node | None, draws: int, random_state: Any, new_data: Mapping[str, Any]
+) -> DrawsPredictive:
+    """See `Model.predict_prior`."""
+    from credo.inference.result import Result
+    from credo.program.posterior import ModelPosterior
+
+    drawn = sample_forward(model, draws, random_state)
+    values = {str(latent.name): drawn[str(latent.name)][None] for latent in model.latents}
+    prior = ModelPosterior(values, Result("exact", "prior"), model=model)
+    return predict(prior, node, "sample", random_state, new_data)
 
 
 def pointwise(posterior: ModelPosterior, node: str | Node | None) -> np.ndarray:

@@ -6,29 +6,35 @@ from their draws, and weighed by their evidences or by stacking these densities.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo.diagnostics.information import LeaveOneOut, psis_loo
 from credo.errors import DataError, ParameterError, UnavailableError
 from credo.prediction.mixture import MixturePredictive
-from credo.program.posterior import ModelPosterior
 from credo.selection.comparison import Comparison, ComparisonRow
 from credo.selection.paired import mean_and_error
 from credo.selection.stacking import stacking_weights
+
+if TYPE_CHECKING:
+    from credo.program.posterior import ModelPosterior
 
 __all__ = ["PosteriorAverage", "average_posteriors", "compare_posteriors", "posteriors_in"]
 
 
 def posteriors_in(models: Any) -> dict[str, ModelPosterior] | None:
-    """name → posterior, if all that is to be compared are posteriors of models; None if none is."""
-    if not isinstance(models, (Mapping, list, tuple)):
+    """name → posterior, if all that is to be compared are posteriors of models, or regressions by formula; None if none
+    is."""
+    program = sys.modules.get("credo.program.posterior")  # not imported for comparing tables: then nobody holds one
+    if program is None or not isinstance(models, (Mapping, list, tuple)):
         return None
     named = dict(models) if isinstance(models, Mapping) else {f"model{i + 1}": m for i, m in enumerate(models)}
-    are = [isinstance(model, ModelPosterior) for model in named.values()]
+    named = {name: getattr(model, "posterior", model) for name, model in named.items()}  # of a `Regression`
+    are = [isinstance(model, program.ModelPosterior) for model in named.values()]
     if not any(are):
         return None
     if not all(are) or len(are) < 2:

@@ -15,6 +15,7 @@ from credo.errors import ParameterError, UnavailableError
 from credo.inference.exact.posterior import LinearPosterior
 from credo.models.linear.posterior import LinearDraws, LinearMode
 from credo.models.linear.targets import SeparatePosterior, SeparatePredictive
+from credo.numerics.random import as_generator
 from credo.prediction.draws import DrawsPredictive
 from credo.prediction.integrated import IntegratedPredictive
 from credo.prediction.law_draws import LawDraws
@@ -113,7 +114,7 @@ def _drawn(posterior: LinearDraws, X: np.ndarray, noise: Any, stated: Any, point
 
     if posterior.single_target:
         return IntegratedPredictive(np.ones(len(coef)), law, X.shape[0], "real", posterior.inference)
-    return DrawsPredictive.from_conditional(law(slice(None)), 0, posterior.inference)
+    return DrawsPredictive.from_conditional(law(slice(None)), as_generator(0, "prediction"), posterior.inference)
 
 
 def _plugged_in(posterior: LinearMode, X: np.ndarray, noise: Any, stated: Any) -> Predictive:
