@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from credo.cli.options import with_terminal
+from credo.cli.options import StorageOption, with_terminal
 from credo.cli.terminal import Terminal
 from credo.errors import ParameterError, StorageError
 
@@ -32,12 +32,7 @@ def gallery(
         int | None, typer.Option("--port", min=0, max=65535, metavar="N", help=f"By default {PORT}; 0: any free one.")
     ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")] = True,
-    storage: Annotated[
-        str | None,
-        typer.Option(
-            "--storage", metavar="WHERE", help="A file, or postgresql://…; by default SPACE.db beside SPACE.toml."
-        ),
-    ] = None,
+    storage: StorageOption = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Of the gallery in its storage; by default gallery.")
     ] = None,

@@ -18,7 +18,7 @@ from credo.errors import ParameterError
 __all__ = [
     "Reading", "with_reading", "with_terminal", "checked_mass",
     "DataArgument", "TargetOption", "TaskOption", "DropOption", "GroupOption", "TimeOption", "LimitOption",
-    "ReportOption", "Seed",
+    "ReportOption", "StorageOption", "Seed",
 ]  # fmt: skip
 
 DataArgument = Annotated[
@@ -49,6 +49,12 @@ LimitOption = Annotated[
 ]
 ReportOption = Annotated[
     bool, typer.Option("--report/--no-report", help="Whether to write an HTML report beside the model.")
+]
+StorageOption = Annotated[
+    str | None,
+    typer.Option(
+        "--storage", metavar="WHERE", help="A file, or postgresql://…; by default SPACE.db beside SPACE.toml."
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of everything random.")]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from credo.cli.options import with_terminal
+from credo.cli.options import StorageOption, with_terminal
 from credo.cli.terminal import Terminal
 
 __all__ = ["tune"]
@@ -81,12 +81,7 @@ def tune(
             "--near", metavar="VALUES", help="Where the best is thought to be: lr=0.1, some parameters or all. Repeat."
         ),
     ] = None,
-    storage: Annotated[
-        str | None,
-        typer.Option(
-            "--storage", metavar="WHERE", help="A file, or postgresql://…; by default SPACE.db beside SPACE.toml."
-        ),
-    ] = None,
+    storage: StorageOption = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Of the study; by default SPACE.toml's, without .toml.")
     ] = None,

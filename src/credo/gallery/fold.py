@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from credo.design.spaces import Space
-from credo.errors import FileFormatError
 from credo.gallery.events import current
-from credo.studies.events import Event
+from credo.studies.events import Event, take_in
 
 __all__ = ["Action", "Card", "GalleryState", "Person", "Round"]
 
@@ -129,21 +128,11 @@ class GalleryState:
     def apply(self, events: Iterable[Event]) -> None:
         """Take in events in their order; those already taken in are skipped."""
         for event in events:
-            if event.sequence <= self.sequence:
-                continue
-            if event.sequence != self.sequence + 1:
-                raise FileFormatError(
-                    f"The gallery's events {self.sequence + 1} to {event.sequence - 1} are missing.",
-                    value=event.sequence, remedy="The storage is damaged: restore a copy.",
-                )  # fmt: skip
-            event = current(event)
-            try:
-                self._take(event, event.data)
-            except (KeyError, TypeError) as error:
-                raise FileFormatError(
-                    f"Event {event.sequence} ({event.kind}) of the gallery is incomplete: {error!r}.", value=event
-                ) from error
-            self.sequence = event.sequence
+            self.sequence = take_in(event, self.sequence, "gallery", self._take_current)
+
+    def _take_current(self, event: Event) -> None:
+        event = current(event)
+        self._take(event, event.data)
 
     def _take(self, event: Event, data: Mapping[str, Any]) -> None:
         if event.kind == "created":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Event", "KINDS"]
+from credo.errors import FileFormatError
+
+__all__ = ["Event", "KINDS", "take_in"]
 
 #: what can happen → what its data hold
 KINDS: dict[str, str] = {
@@ -39,3 +41,23 @@ class Event:
     trial: int | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     time: float = 0.0
+
+
+def take_in(event: Event, after: int, what: str, take: Callable[[Event], None]) -> int:
+    """Take in the event that follows number `after`, and return its number; one already taken in is skipped. A gap, or
+    an event that lacks something, is a `FileFormatError` about `what` they belong to."""
+    if event.sequence <= after:
+        return after
+    if event.sequence != after + 1:
+        raise FileFormatError(
+            f"The {what}'s events {after + 1} to {event.sequence - 1} are missing.",
+            value=event.sequence,
+            remedy="The storage is damaged: restore a copy.",
+        )
+    try:
+        take(event)
+    except (KeyError, TypeError) as error:
+        raise FileFormatError(
+            f"Event {event.sequence} ({event.kind}) of the {what} is incomplete: {error!r}.", value=event
+        ) from error
+    return event.sequence

@@ -8,7 +8,7 @@ from typing import Any
 
 from credo.design.spaces import Space
 from credo.errors import FileFormatError, ParameterError
-from credo.studies.events import Event
+from credo.studies.events import Event, take_in
 from credo.studies.guesses import narrowed_guess, smaller_space
 from credo.studies.samplers.base import Guess
 from credo.studies.trial import Trial
@@ -64,28 +64,17 @@ class StudyState:
     def apply(self, events: Iterable[Event]) -> None:
         """Take in events in their order; those already taken in are skipped."""
         for event in events:
-            if event.sequence <= self.sequence:
-                continue
-            if event.sequence != self.sequence + 1:
-                raise FileFormatError(
-                    f"The study's events {self.sequence + 1} to {event.sequence - 1} are missing.",
-                    value=event.sequence,
-                    remedy="The storage is damaged: restore a copy.",
-                )
-            handler = getattr(self, f"_{event.kind}", None)
-            if handler is None:
-                raise FileFormatError(
-                    f"The study holds events of an unknown kind, {event.kind!r}.",
-                    value=event.kind,
-                    remedy="A newer Credo wrote them: pip install -U credo.",
-                )
-            try:
-                handler(event, event.data)
-            except (KeyError, TypeError) as error:
-                raise FileFormatError(
-                    f"Event {event.sequence} ({event.kind}) of the study is incomplete: {error!r}.", value=event
-                ) from error
-            self.sequence = event.sequence
+            self.sequence = take_in(event, self.sequence, "study", self._take)
+
+    def _take(self, event: Event) -> None:
+        handler = getattr(self, f"_{event.kind}", None)
+        if handler is None:
+            raise FileFormatError(
+                f"The study holds events of an unknown kind, {event.kind!r}.",
+                value=event.kind,
+                remedy="A newer Credo wrote them: pip install -U credo.",
+            )
+        handler(event, event.data)
 
     # -- one method a kind -------------------------------------------------------------------------------------
 

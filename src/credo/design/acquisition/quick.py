@@ -14,6 +14,7 @@ import scipy.linalg
 from scipy.spatial.distance import cdist
 
 from credo.design.surrogates.cube import Cube
+from credo.design.surrogates.evidence import matern_of
 from credo.design.surrogates.moments import LEAST, Moments, Predicted
 from credo.kernels import Matern
 from credo.models.gaussian_process.belief import Belief
@@ -72,16 +73,7 @@ class QuickMoments(Moments):
     def _cross(self, at: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """x, k and (1 + r) e^−r (m, n) at rows (m, k)."""
         x = (at - self.centre) / self.scale
-        q = cdist(x, self.scaled, "sqeuclidean")
-        q *= 5.0
-        r = np.sqrt(q)
-        decay = np.exp(-r)
-        r += 1.0
-        r *= decay
-        q *= decay
-        q /= 3.0
-        q += r
-        return x, q, r
+        return x, *matern_of(cdist(x, self.scaled, "sqeuclidean"))
 
     def _from(self, cross: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         half = _BLAS.dtrmm(1.0, self.inverse, cross.T, lower=1).T  # W is a triangle: half of a whole product

@@ -20,7 +20,7 @@ from credo.kernels import Matern
 from credo.models.gaussian_process.belief import Belief
 from credo.models.gaussian_process.noise import Learned
 
-__all__ = ["evidence_of"]
+__all__ = ["evidence_of", "matern_of"]
 
 _LAPACK: Any = scipy.linalg.lapack  # compiled: no type checker sees into it
 _BLAS: Any = scipy.linalg.blas
@@ -82,7 +82,12 @@ class _Evidence:
 
 def _matrices(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """k and (1 + r) e^−r (n, n), with zeros on their diagonals."""
-    q = pdist(x, "sqeuclidean")
+    k, sloped = matern_of(pdist(x, "sqeuclidean"))
+    return squareform(k, checks=False), squareform(sloped, checks=False)
+
+
+def matern_of(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """k and (1 + r) e^−r from squared distances, in their place."""
     q *= 5.0
     r = np.sqrt(q)
     decay = np.exp(-r)
@@ -91,4 +96,4 @@ def _matrices(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     q *= decay
     q /= 3.0
     q += r
-    return squareform(q, checks=False), squareform(r, checks=False)
+    return q, r
