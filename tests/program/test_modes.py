@@ -43,6 +43,10 @@ def test_both_modes_are_found(prior, function, on_numbers, y):
 def test_more_modes_than_searches_is_not_certified():
     posterior = folded(cr.Normal(0, 3), lambda t: cr.math.sin(3 * t), 0.5)
     assert not posterior.result.ok
+    # What is told is what was done, not what was planned.
+    assert posterior.explain().treatment == {"th": "nuts", "mu": "exact"}
+    assert "no sampling" not in str(posterior.explain())
+    assert "quadrature did not reach its accuracy" in str(posterior.explain())
 
 
 def improper_scale():

@@ -268,11 +268,11 @@ def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Map
 
         weighed = fit_importance(collapsed, draws, rng)
         if weighed is not None:
-            return dataclasses.replace(weighed, steps=steps)
+            return dataclasses.replace(weighed, steps=steps, method="importance")
         steps.append(Step("rest", names, "importance weights failed, or there are several modes: NUTS"))
     if plan.block is None and not plan.leaves:
         found = sampled(plan, draws, rng, options)
-        return dataclasses.replace(found, steps=[*steps, *found.steps])
+        return dataclasses.replace(found, steps=[*steps, *found.steps], method="nuts")
     found = numerical(collapsed.target, "nuts", draws, rng, options)
     x = np.concatenate([v.reshape(*v.shape[:2], -1) for v in found.values.values()], axis=2)
     chains, n = x.shape[:2]
@@ -282,7 +282,7 @@ def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Map
         drawn |= collapsed.split(np.stack([collapsed.belief(row).sample(1, rng)[0] for row in rows]))
     drawn |= leaf_draws(collapsed, rows, rng)
     values = {**found.values, **{k: v.reshape(chains, n, *v.shape[1:]) for k, v in drawn.items()}}
-    return Found(ordered(plan, values), found.result, found.sample_stats, steps=steps)
+    return Found(ordered(plan, values), found.result, found.sample_stats, steps=steps, method="nuts")
 
 
 def _exact(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,12 @@ class Explanation:
     def exact(self) -> tuple[str, ...]:
         """Nodes that are integrated out exactly, given the others."""
         return tuple(name for name, how in self.treatment.items() if how in ("exact", "conjugate"))
+
+    def after(self, planned: str, done: str, steps: Iterable[Step]) -> Explanation:
+        """What became of the plan: nodes that were to be treated one way were treated another, a certificate having
+        failed."""
+        treatment = {name: done if how == planned else how for name, how in self.treatment.items()}
+        return Explanation(done if self.rung == planned else self.rung, treatment, (*self.steps, *steps))
 
     def to_json(self) -> dict[str, Any]:
         """As JSON data."""

@@ -71,7 +71,8 @@ def _check_options(method: str, options: Mapping[str, Any]) -> None:
 
 @dataclasses.dataclass
 class Found:
-    """What a rung found: latent node → (chains, draws, *shape), the report, and what else it knows."""
+    """What a rung found: latent node → (chains, draws, *shape), the report, and what else it knows; method : what the
+    nodes were treated by that are not integrated out, None as planned."""
 
     values: dict[str, np.ndarray]
     result: Result
@@ -80,6 +81,7 @@ class Found:
     moments: dict[str, tuple[np.ndarray, np.ndarray]] = dataclasses.field(default_factory=dict)
     density: Any = None
     steps: list[Step] = dataclasses.field(default_factory=list)
+    method: str | None = None
 
 
 def full_target(plan: Plan) -> Target:
@@ -157,13 +159,13 @@ def _finished(model: Model, plan: Plan, found: Found, rng: np.random.Generator, 
         law = law_at(factor.law, inputs, nodes, chains * draws, factor.node.ndim)  # type: ignore[arg-type]
         whole = draw(law, factor.node.shape, chains * draws, rng).reshape(chains, draws, -1)
         values[hidden] = np.asarray(whole[..., factor.missing], dtype=np.float64)
-    took, rung = (time.perf_counter() - started,), plan.explanation.rung
-    result = dataclasses.replace(found.result, seconds=took, inference=rung)
+    explanation = plan.explanation.after(plan.method, found.method or plan.method, found.steps)
+    took = (time.perf_counter() - started,)
+    result = dataclasses.replace(found.result, seconds=took, inference=explanation.rung)
     if not result.ok:
         warn(result.message, ConvergenceWarning)
     dims = {str(node.name): node.axes for node in model.nodes.values()}
     return ModelPosterior(
         values, result, found.sample_stats, {k: v for k, v in dims.items() if k in values}, found.density,
-        explanation=dataclasses.replace(plan.explanation, steps=(*plan.explanation.steps, *found.steps)),
-        log_evidence=found.log_evidence, exact_moments=found.moments, model=model,
+        explanation=explanation, log_evidence=found.log_evidence, exact_moments=found.moments, model=model,
     )  # fmt: skip

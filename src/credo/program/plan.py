@@ -42,10 +42,6 @@ class Plan:
     method: str
     explanation: Explanation
 
-    @property
-    def n_rest(self) -> int:
-        return sum(node.size for node in self.rest)
-
 
 def plan_of(model: Model, inference: str = "auto") -> Plan:
     """The plan of a fit.
