@@ -123,6 +123,15 @@ def test_a_complete_run_can_be_extended():
     )
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as a terminal has it: a process started in the background of a shell inherits that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_control_c_returns_what_there_is():
     calls, sent = [], []
 

@@ -6,6 +6,7 @@
 `tables`      a node's table from dicts, arrays, factors; its rows checked
 `nodes`       tables by rule: deterministic, noisy-OR, noisy-MAX
 `separation`  d-separation and its paths, Markov blankets
+`row_questions`  the same of many rows; `batch` answers them
 `analysis`, `derivatives`  sensitivity, value of information, conflict
 `credible`    answers under draws of the tables
 `batch/`      questions of many rows at once
