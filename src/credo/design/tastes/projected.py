@@ -16,7 +16,7 @@ from credo.models.preference.arrow import SharedPrior
 from credo.models.preference.belief import UtilityBelief
 from credo.models.preference.choices import ChoiceTerms
 from credo.models.preference.design import choice_rows
-from credo.models.preference.laplace import LogLikelihood, _mode
+from credo.models.preference.laplace import LogLikelihood, preference_mode
 from credo.models.preference.outcomes import Outcomes
 from credo.models.preference.scales import Scales
 from credo.models.preference.terms import row_terms
@@ -42,7 +42,7 @@ def utility_belief(
         prior = SharedPrior(kernel(kept), rho)
         half = solve_lower(prior.root, kernel(kept, rows))
         likelihood = ProjectedLikelihood(outcomes, scales, solve_lower(prior.root, half, transpose=True).T)
-    alpha, g, _, _ = _mode(prior, likelihood, None)  # type: ignore[arg-type]
+    alpha, g, _, _ = preference_mode(prior, likelihood, None)  # type: ignore[arg-type]
     precision = likelihood.derivatives(g)[2]
     return UtilityBelief(kernel, kept, outcomes.users, deviation, alpha[None], precision, scales)
 

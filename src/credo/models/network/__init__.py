@@ -1,12 +1,12 @@
 """Bayesian networks over finitely many states.
 
 `network`     `BayesianNetwork`: the questions, answered exactly by `credo.probability.factors`
+`row_questions`  the questions of many rows, which `batch` answers
 `findings`    evidence, and what is wrong with it
 `definition`  `NetworkDefinition`: states, parents and tables, checked; what every other file here speaks
 `tables`      a node's table from dicts, arrays, factors; its rows checked
 `nodes`       tables by rule: deterministic, noisy-OR, noisy-MAX
 `separation`  d-separation and its paths, Markov blankets
-`row_questions`  the same of many rows; `batch` answers them
 `analysis`, `derivatives`  sensitivity, value of information, conflict
 `credible`    answers under draws of the tables
 `batch/`      questions of many rows at once

@@ -29,7 +29,7 @@ from credo.models.preference.outcomes import Outcomes
 from credo.models.preference.scales import Scales, ScalesSpace
 from credo.models.preference.terms import row_terms
 
-__all__ = ["Gaussian", "LogLikelihood", "laplace"]
+__all__ = ["Gaussian", "LogLikelihood", "laplace", "preference_mode"]
 
 # A fourth-order stencil on functions of log-like parameters: truncation and rounding both near 1e-11.
 STEP = 0.01
@@ -106,7 +106,7 @@ def laplace(
     Cost: about ten times (U + 1) m³.
     """
     likelihood = LogLikelihood(outcomes, space.scales(psi))
-    alpha, g, value, result = _mode(prior, likelihood, start)
+    alpha, g, value, result = preference_mode(prior, likelihood, start)
     _, _, curvature = likelihood.derivatives(g)
     arrow = prior.given(curvature)
     slope = -likelihood.curvature_slope(g, arrow.marginals)
@@ -122,7 +122,7 @@ def laplace(
     )  # fmt: skip
 
 
-def _mode(
+def preference_mode(
     prior: SharedPrior, likelihood: LogLikelihood, start: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, float, Result]:
     """α and g = 𝒦 α at the mode, the objective there, the report."""

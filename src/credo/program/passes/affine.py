@@ -18,7 +18,7 @@ from credo.program.evaluate import Program
 from credo.program.nodes import Node, apply, as_node, described
 from credo.program.ops import OPS
 
-__all__ = ["Affine", "NotAffineError", "Term", "dependencies"]
+__all__ = ["Affine", "NotAffineError", "Term", "dependencies", "negated", "repeats"]
 
 # An array of hyperparameters up to this size is taken apart into scalars; more would make a map for each.
 MOST_PARTS = 16
@@ -152,10 +152,10 @@ class Affine:
     def _add(self, node: Node, signs: Sequence[float]) -> list[Term]:
         terms = []
         for parent, sign in zip(node.parents, signs, strict=True):
-            S = _repeats(parent.shape, node.shape)
+            S = repeats(parent.shape, node.shape)
             for term in self.form(parent):
                 term = term if S is None else term.mapped(S)
-                terms.append(term if sign > 0 else _negated(term))
+                terms.append(term if sign > 0 else negated(term))
         return terms
 
     def _multiply(self, node: Node) -> list[Term]:
@@ -179,8 +179,8 @@ class Affine:
 
     def _scaled(self, node: Node, a: Node, b: Node) -> list[Term]:
         """a, which may depend on the block, times b, which does not."""
-        left = [t if (S := _repeats(a.shape, node.shape)) is None else t.mapped(S) for t in self.form(a)]
-        right = [t if (S := _repeats(b.shape, node.shape)) is None else t.mapped(S) for t in self.form(b)]
+        left = [t if (S := repeats(a.shape, node.shape)) is None else t.mapped(S) for t in self.form(a)]
+        right = [t if (S := repeats(b.shape, node.shape)) is None else t.mapped(S) for t in self.form(b)]
         return [_product(s, t) for s in left for t in right]
 
     def _matmul(self, node: Node) -> list[Term]:
@@ -256,7 +256,7 @@ _RULES: dict[str, Any] = {
 # -- small algebra of terms ------------------------------------------------------------------------------------------
 
 
-def _negated(term: Term) -> Term:
+def negated(term: Term) -> Term:
     return replace(term, matrix=None if term.matrix is None else -term.matrix,
                    vector=None if term.vector is None else -term.vector)  # fmt: skip
 
@@ -314,7 +314,7 @@ def _identity(node: Node | None) -> Any:
     return (node.kind, static, *(_identity(parent) for parent in node.parents))
 
 
-def _repeats(shape: tuple[int, ...], out: tuple[int, ...]) -> Any:
+def repeats(shape: tuple[int, ...], out: tuple[int, ...]) -> Any:
     """The map that repeats cells as broadcasting does; None where nothing is repeated."""
     if shape == out:
         return None

@@ -14,7 +14,7 @@ from credo.distributions import Flat, MultivariateNormal
 from credo.inference.gaussian_block import LinearFactor
 from credo.program.model import Factor
 from credo.program.nodes import Node, apply, as_node
-from credo.program.passes.affine import Affine, Term, _negated, _repeats
+from credo.program.passes.affine import Affine, Term, negated, repeats
 from credo.program.passes.collapse import Block
 
 __all__ = ["Rows", "rows_of"]
@@ -52,12 +52,12 @@ def _rows(factor: Factor, forms: Affine) -> list[Rows]:
     shape = factor.node.shape
     terms = list(forms.form(factor.node))
     mean = as_node(law.mean)
-    S = _repeats(mean.shape, shape)
-    terms += [_negated(term if S is None else term.mapped(S)) for term in forms.form(mean)]
+    S = repeats(mean.shape, shape)
+    terms += [negated(term if S is None else term.mapped(S)) for term in forms.form(mean)]
     if isinstance(law, MultivariateNormal):
         return [_whitened(factor, terms, forms)]
     sd = as_node(law.sd)
-    S = _repeats(sd.shape, shape)
+    S = repeats(sd.shape, shape)
     spread = [term if S is None else term.mapped(S) for term in forms.form(sd)]
     keep = np.arange(factor.node.size)
     return [_one(factor.name, _kept(terms, rows), scale, w) for rows, scale, w in _spreads(spread, keep)]
