@@ -19,7 +19,6 @@ from credo.inference.transforms import unconstrained
 from credo.program.evaluate import Program
 from credo.program.explain import Step
 from credo.program.fitting import Found, in_chains, numerical, sampled
-from credo.program.forward import draw, law_at
 from credo.program.passes.centring import typical
 from credo.program.passes.factors import rows_of
 from credo.program.plan import Plan
@@ -28,6 +27,8 @@ __all__ = ["Collapsed", "fit_collapsed"]
 
 # Cells of the arrays of a chunk of θ: 16 MiB each.
 CHUNK_CELLS = 2**21
+# Rungs that are taken as asked, never another in their place.
+BY_NAME = ("laplace", "metropolis", "slice")
 # A sd of this share of the values is rounding.
 ROUNDING = 1e-14
 
@@ -270,10 +271,11 @@ def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Map
         if weighed is not None:
             return dataclasses.replace(weighed, steps=steps, method="importance")
         steps.append(Step("rest", names, "importance weights failed, or there are several modes: NUTS"))
-    if plan.block is None and not plan.leaves:
+    if plan.block is None and not plan.leaves and plan.method not in BY_NAME:
         found = sampled(plan, draws, rng, options)
         return dataclasses.replace(found, steps=[*steps, *found.steps], method="nuts")
-    found = numerical(collapsed.target, "nuts", draws, rng, options)
+    method = plan.method if plan.method in BY_NAME else "nuts"
+    found = numerical(collapsed.target, method, draws, rng, options)
     x = np.concatenate([v.reshape(*v.shape[:2], -1) for v in found.values.values()], axis=2)
     chains, n = x.shape[:2]
     rows = x.reshape(chains * n, -1)
@@ -282,7 +284,7 @@ def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Map
         drawn |= collapsed.split(np.stack([collapsed.belief(row).sample(1, rng)[0] for row in rows]))
     drawn |= leaf_draws(collapsed, rows, rng)
     values = {**found.values, **{k: v.reshape(chains, n, *v.shape[1:]) for k, v in drawn.items()}}
-    return Found(ordered(plan, values), found.result, found.sample_stats, steps=steps, method="nuts")
+    return Found(ordered(plan, values), found.result, found.sample_stats, steps=steps, method=method)
 
 
 def _exact(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found:
@@ -335,26 +337,22 @@ def _exact_scaled(collapsed: Collapsed, draws: int, rng: np.random.Generator) ->
 
 
 def leaf_draws(collapsed: Collapsed, rows: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """A draw of every conjugate leaf for each row of θ (n, dim)."""
+    """A draw of every leaf for each row of θ (n, dim)."""
     inputs = collapsed.inputs(rows) if collapsed.rest else {}
     nodes = {node.number: node for node in collapsed.rest}
-    n = len(rows)
-    drawn = {}
+    drawn: dict[str, np.ndarray] = {}
     for leaf in collapsed.plan.leaves:
-        law = law_at(leaf.posterior, inputs, nodes, n, leaf.node.ndim)
-        drawn[str(leaf.node.name)] = np.asarray(draw(law, leaf.node.shape, n, rng))
+        drawn |= leaf.draw(inputs, nodes, len(rows), rng)
     return drawn
 
 
 def leaf_moments(collapsed: Collapsed, rows: np.ndarray) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Means and sds (n, *shape) of every conjugate leaf given each row of θ (n, dim)."""
+    """Means and sds (n, *shape) of every leaf given each row of θ (n, dim)."""
     inputs = collapsed.inputs(rows) if collapsed.rest else {}
     nodes = {node.number: node for node in collapsed.rest}
-    found = {}
+    found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for leaf in collapsed.plan.leaves:
-        law: Any = law_at(leaf.posterior, inputs, nodes, len(rows), leaf.node.ndim)
-        whole = (len(rows), *leaf.node.shape)
-        found[str(leaf.node.name)] = np.broadcast_to(law.mean, whole), np.broadcast_to(law.sd, whole)
+        found |= leaf.moments(inputs, nodes, len(rows))
     return found
 
 

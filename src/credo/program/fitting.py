@@ -46,6 +46,14 @@ def fit_model(
         from credo.inference.map import maximise
 
         return maximise(full_target(plan), rng=rng, **options)
+    if plan.method == "gibbs":
+        from credo.program.gibbs import fit_gibbs
+
+        return _finished(model, plan, fit_gibbs(plan, int(draws), rng, options), rng, started)
+    if plan.method == "mean_field":
+        from credo.program.mean_field import fit_mean_field
+
+        return _finished(model, plan, fit_mean_field(plan, int(draws), rng, options), rng, started)
     if plan.method in ("exact", "quadrature", "importance") or plan.block is not None or plan.leaves:
         from credo.program.collapsed import fit_collapsed
 
@@ -85,7 +93,11 @@ class Found:
 
 
 def full_target(plan: Plan) -> Target:
-    """The posterior density of every latent node, nothing collapsed."""
+    """The posterior density of every latent node, nothing collapsed but what has no density."""
+    if plan.leaves:
+        from credo.program.collapsed import Collapsed
+
+        return Collapsed(dataclasses.replace(plan, block=None)).target
     return joint_target([factor.term for factor in plan.factors], plan.latents)
 
 

@@ -12,6 +12,7 @@ from credo.program.model import Factor
 from credo.program.nodes import Node
 from credo.program.passes.collapse import Block, find_block
 from credo.program.passes.conjugate import Leaf, conjugate_leaves
+from credo.program.passes.finite import FiniteLeaf, finite_leaves
 from credo.program.passes.scale import common_variance
 from credo.program.prepare import prepared
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RUNGS", "Plan", "plan_of"]
 
-RUNGS = ("auto", "exact", "collapsed", "laplace", "map", "nuts", "metropolis", "slice")
+RUNGS = ("auto", "exact", "collapsed", "laplace", "map", "nuts", "metropolis", "slice", "gibbs", "mean_field")
 #: so many hyperparameters are integrated by quadrature; more are sampled
 MOST_BY_QUADRATURE = 3
 #: … so many by importance sampling
@@ -31,12 +32,13 @@ MOST_BY_IMPORTANCE = 12
 class Plan:
     """factors, latents : of the posterior; block, leaves : what is integrated out; rest : other latent nodes;
     variance : the one of them that scales the whole block, and is conjugate to it;
-    method : "exact", "quadrature", "importance", "nuts", "laplace", "map", "metropolis" or "slice", for the rest"""
+    method : "exact", "quadrature", "importance", "nuts", "laplace", "map", "metropolis", "slice", "gibbs" or
+    "mean_field", for the rest"""
 
     factors: tuple[Factor, ...]
     latents: tuple[Node, ...]
     block: Block | None
-    leaves: tuple[Leaf, ...]
+    leaves: tuple[Leaf | FiniteLeaf, ...]
     rest: tuple[Node, ...]
     variance: Node | None
     method: str
@@ -58,11 +60,13 @@ def plan_of(model: Model, inference: str = "auto") -> Plan:
     exactly = inference in ("auto", "exact", "collapsed")
     block = find_block(factors, latents) if exactly else None
     reasons = block.reasons if block else {}
-    leaves = tuple(conjugate_leaves(factors, latents)) if exactly else ()
+    leaves: tuple[Leaf | FiniteLeaf, ...] = tuple(conjugate_leaves(factors, latents)) if exactly else ()
+    if inference not in ("gibbs", "mean_field"):  # all other rungs need densities of numbers
+        leaves += tuple(finite_leaves(factors, latents))
     if block is not None and not block.nodes:
         block = None
     inside = {node.number for node in block.nodes} if block else set()
-    conjugate = {leaf.node.number for leaf in leaves}
+    conjugate = {node.number for leaf in leaves for node in leaf.nodes}
     rest = tuple(node for node in latents if node.number not in inside | conjugate)
     variance = None if block is None else common_variance(factors, block, rest)
     left = {} if variance is not None else {str(node.name): reasons.get(str(node.name), "") for node in rest}
@@ -127,8 +131,9 @@ def _collapsed(block: Block, rest: tuple[Node, ...], left: dict[str, str]) -> St
     return Step("collapse", names, sentence + (f"; left out: {_listed(left)}" if left else ""))
 
 
-def _leaf(leaf: Leaf) -> Step:
-    return Step("conjugate", (str(leaf.node.name),), f"{leaf.node.name}: {leaf.pair}")
+def _leaf(leaf: Leaf | FiniteLeaf) -> Step:
+    names = tuple(str(node.name) for node in leaf.nodes)
+    return Step("conjugate", names, f"{', '.join(names)}: {leaf.pair}")
 
 
 def _listed(reasons: dict[str, str]) -> str:

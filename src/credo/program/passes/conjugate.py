@@ -8,7 +8,7 @@ left of it is the log probability of its data as an expression of its own parame
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from scipy.special import xlogy
 
 from credo.distributions import Beta, Dirichlet, Family, Gamma, InverseGamma
 from credo.program.evaluate import Program
+from credo.program.forward import draw, law_at
 from credo.program.model import Factor
 from credo.program.nodes import Node, apply, as_node
 from credo.program.passes.affine import Affine, NotAffineError, dependencies
@@ -36,6 +37,23 @@ class Leaf:
     marginal: Node
     factors: tuple[Factor, ...]
     pair: str
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.node,)
+
+    def draw(
+        self, inputs: Mapping[int, np.ndarray], rest: Mapping[int, Node], n: int, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        law = law_at(self.posterior, inputs, rest, n, self.node.ndim)
+        return {str(self.node.name): np.asarray(draw(law, self.node.shape, n, rng))}
+
+    def moments(
+        self, inputs: Mapping[int, np.ndarray], rest: Mapping[int, Node], n: int
+    ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        law: Any = law_at(self.posterior, inputs, rest, n, self.node.ndim)
+        whole = (n, *self.node.shape)
+        return {str(self.node.name): (np.broadcast_to(law.mean, whole), np.broadcast_to(law.sd, whole))}
 
 
 @dataclass(frozen=True)
