@@ -80,7 +80,8 @@ def _check_options(method: str, options: Mapping[str, Any]) -> None:
 @dataclasses.dataclass
 class Found:
     """What a rung found: latent node → (chains, draws, *shape), the report, and what else it knows; method : what the
-    nodes were treated by that are not integrated out, None as planned."""
+    nodes were treated by that are not integrated out, None as planned; plan : the one carried out, where another took
+    over."""
 
     values: dict[str, np.ndarray]
     result: Result
@@ -90,6 +91,7 @@ class Found:
     density: Any = None
     steps: list[Step] = dataclasses.field(default_factory=list)
     method: str | None = None
+    plan: Plan | None = None
 
 
 def full_target(plan: Plan) -> Target:
@@ -153,6 +155,7 @@ def in_chains(values: Mapping[str, np.ndarray], chains: int = 4) -> dict[str, np
 
 def _finished(model: Model, plan: Plan, found: Found, rng: np.random.Generator, started: float) -> ModelPosterior:
     """With deterministic nodes and cells that nobody saw."""
+    plan = found.plan or plan
     values = dict(found.values)
     chains, draws = next(iter(values.values())).shape[:2]
     flat = {name: value.reshape(-1, *value.shape[2:]) for name, value in values.items()}
