@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from credo._version import __version__
 from credo.models.density import Histogram, KernelDensity
 from credo.numerics.readable import aligned, count, number, percent, typeset
 from credo.plots.densities import DensityFigure, HistogramFigure, density, histogram
 from credo.reports.markup import Markup, element
-from credo.reports.style import style
-from credo.reports.svg import svg
+from credo.reports.shell import pictured, section, shell
 
 __all__ = ["DensityReport", "density_html", "density_report"]
 
@@ -131,42 +129,15 @@ def density_report(
 def density_html(report: DensityReport) -> str:
     """The page: no script, no network, its own pictures."""
     title = f"{report.column}: its density"
-    head = element(
-        "head", element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content=f"Credo {__version__}"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title), element("style", Markup(style())),
-    )  # fmt: skip
-    body = element(
-        "body", element("a", "Skip to the report", href="#main", class_="skip"),
-        element("header", element("h1", title), element("p", report.data, class_="lead"),
-                element("dl", *(_fact(*pair) for pair in report.table), class_="facts")),
-        element("main", _section("shape", "Its shape", _list(report.sentences[1:4]), _figure(report.curve, "c1")),
-                _section("counts", "As it was counted", _list([*report.sentences[:1], *report.sentences[4:]]),
-                         _figure(report.bars, "c2")),
-                _section("reproduce", "How to make this again",
-                         element("pre", report.command or "credo.reports.density_report", tabindex="0")), id="main"),
-        element("footer", element("p", f"Made by Credo {__version__}. The page holds everything it shows.")),
-    )  # fmt: skip
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
-
-
-def _fact(name: str, value: str) -> Markup:
-    return element("div", element("dt", name), element("dd", typeset(value)))
-
-
-def _section(anchor: str, name: str, *children: Any) -> Markup:
-    return element(
-        "section", element("h2", name, id=f"{anchor}-h"), *children, id=anchor, aria_labelledby=f"{anchor}-h"
-    )
+    how = element("pre", report.command or "credo.reports.density_report", tabindex="0")
+    parts = [
+        section("shape", "Its shape", _list(report.sentences[1:4]), pictured(report.curve, "c1")),
+        section("counts", "As it was counted", _list([*report.sentences[:1], *report.sentences[4:]]),
+                pictured(report.bars, "c2")),
+        section("reproduce", "How to make this again", how),
+    ]  # fmt: skip
+    return shell(title, parts, lead=report.data, facts=report.table)
 
 
 def _list(sentences: list[str]) -> Markup:
     return element("ul", *(element("li", typeset(sentence)) for sentence in sentences))
-
-
-def _figure(figure: DensityFigure | HistogramFigure, name: str) -> Markup:
-    chart = figure.chart()
-    caption = element("figcaption", typeset(chart.description))
-    return element("figure", element("h3", chart.title), svg(chart, name), caption)

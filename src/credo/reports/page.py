@@ -16,7 +16,7 @@ from credo.reports.decision import ExampleDecision
 from credo.reports.markup import Markup, element, fragment
 from credo.reports.noise import QUESTIONS, Noise
 from credo.reports.reading import Reading
-from credo.reports.style import style
+from credo.reports.shell import shell
 from credo.reports.svg import svg
 from credo.reports.uncertainty import Uncertainty
 
@@ -30,19 +30,10 @@ def to_html(report: Report) -> str:
     """The page, whole: some 100 kB."""
     sections = list(_sections(report))
     title = f"{report.target}: what {'was compared' if report.belief is None else 'is believed'}"
-    head = element(
-        "head", element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content=f"Credo {report.origin.version}"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title), element("style", Markup(style())),
+    return shell(
+        title, [section for *_, section in sections], lead=_lead(report), facts=report.facts,
+        links=[(anchor, name) for anchor, name, _ in sections], version=report.origin.version,
     )  # fmt: skip
-    body = element(
-        "body", element("a", "Skip to the report", href="#main", class_="skip"), _header(report, title, sections),
-        element("main", *(section for *_, section in sections), id="main"),
-        element("footer", element("p", f"Made by Credo {report.origin.version}. The page holds everything it shows.")),
-    )  # fmt: skip
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
 
 def write_html(report: Report, path: Any) -> None:
@@ -56,16 +47,6 @@ def write_html(report: Report, path: Any) -> None:
 
     with atomic_write(path) as file:
         file.write(to_html(report).encode("utf-8"))
-
-
-def _header(report: Report, title: str, sections: list[tuple[str, str, Markup]]) -> Markup:
-    facts = [element("div", element("dt", name), element("dd", typeset(value))) for name, value in report.facts]
-    links = [element("li", element("a", name, href=f"#{anchor}")) for anchor, name, _ in sections]
-    return element(
-        "header", element("h1", title), element("p", _lead(report), class_="lead"),
-        element("dl", *facts, class_="facts"),
-        element("nav", element("ol", *links), aria_label="Sections"),
-    )  # fmt: skip
 
 
 def _lead(report: Report) -> str:

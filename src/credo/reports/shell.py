@@ -17,23 +17,26 @@ __all__ = ["shell", "section", "pictured", "reproduced"]
 
 def shell(
     title: str, sections: Sequence[Markup], *, lead: str = "", facts: Sequence[tuple[str, str]] = (),
-    to: str = "the report",
+    to: str = "the report", links: Sequence[tuple[str, str]] = (), version: str = __version__,
 ) -> str:  # fmt: skip
-    """The page. lead : one sentence below the title ; facts : (name, value) ; to : where the first link leads"""
+    """The page. lead : one sentence below the title ; facts : (name, value) ; to : where the first link leads ; links :
+    (anchor, name) of the sections, if they are to be listed ; version : of Credo that made it"""
     head = element(
         "head", element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content=f"Credo {__version__}"),
+        element("meta", name="generator", content=f"Credo {version}"),
         element("meta", name="color-scheme", content="light dark"),
         element("title", title), element("style", Markup(style())),
     )  # fmt: skip
     said = [element("p", typeset(lead), class_="lead")] if lead else []
+    listed = [element("li", element("a", name, href=f"#{anchor}")) for anchor, name in links]
+    nav = [element("nav", element("ol", *listed), aria_label="Sections")] if listed else []
     shown = [element("div", element("dt", name), element("dd", typeset(value))) for name, value in facts]
     body = element(
         "body", element("a", f"Skip to {to}", href="#main", class_="skip"),
-        element("header", element("h1", title), *said, element("dl", *shown, class_="facts")),
+        element("header", element("h1", title), *said, element("dl", *shown, class_="facts"), *nav),
         element("main", *sections, id="main"),
-        element("footer", element("p", f"Made by Credo {__version__}. The page holds everything it shows.")),
+        element("footer", element("p", f"Made by Credo {version}. The page holds everything it shows.")),
     )  # fmt: skip
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 

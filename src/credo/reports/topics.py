@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from credo._version import __version__
 from credo.numerics.readable import number
 from credo.plots.chart import Chart, Line, axis
 from credo.reports.markup import Markup, element, fragment
-from credo.reports.style import style
-from credo.reports.svg import svg
+from credo.reports.shell import pictured, reproduced, section, shell
 
 __all__ = ["BoundFigure", "TopicCard", "TopicReport", "topic_report", "topics_html", "write_topics_html"]
 
@@ -107,21 +105,8 @@ def topic_report(
 def topics_html(report: TopicReport) -> str:
     """One self-contained page: no script, no network."""
     title = f"Topics of {report.data}"
-    head = element(
-        "head", element("meta", charset="utf-8"),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content=f"Credo {__version__}"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", title), element("style", Markup(style())),
-    )  # fmt: skip
-    facts = [element("div", element("dt", name), element("dd", value)) for name, value in report.facts]
-    body = element(
-        "body", element("a", "Skip to the topics", href="#main", class_="skip"),
-        element("header", element("h1", title), element("dl", *facts, class_="facts")),
-        element("main", _topics(report), _fit(report), _origin(report), id="main"),
-        element("footer", element("p", f"Made by Credo {__version__}. The page holds everything it shows.")),
-    )  # fmt: skip
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+    origin = reproduced(report.decisions, report.command, "topics")
+    return shell(title, [_topics(report), _fit(report), origin], facts=report.facts, to="the topics")
 
 
 def write_topics_html(report: TopicReport, path: Any) -> None:
@@ -142,10 +127,8 @@ def _topics(report: TopicReport) -> Markup:
         "Largest first. Words are in the order of relevance (common in the topic, and its own); the strokes are "
         "proportional to p(word | topic)."
     )
-    return element(
-        "section", element("h2", "Topics", id="topics-h"), element("p", said, class_="note"),
-        element("div", *map(_card, report.cards), class_="charts"), id="topics", aria_labelledby="topics-h",
-    )  # fmt: skip
+    cards = element("div", *map(_card, report.cards), class_="charts")
+    return section("topics", "Topics", element("p", said, class_="note"), cards)
 
 
 def _card(card: TopicCard) -> Markup:
@@ -172,23 +155,7 @@ def _stroke(share: float) -> Markup:
 
 
 def _fit(report: TopicReport) -> Markup:
-    chart = report.bound.chart()
-    parts: list[Any] = [
-        element("figure", element("h3", chart.title), svg(chart, "c1"), element("figcaption", chart.description))
-    ]
+    parts: list[Any] = [pictured(report.bound, "c1")]
     if report.warnings:
         parts.append(element("div", *(element("p", each) for each in report.warnings), class_="box warn"))
-    return element("section", element("h2", "How the fit went", id="fit-h"), *parts, id="fit", aria_labelledby="fit-h")
-
-
-def _origin(report: TopicReport) -> Markup:
-    parts: list[Any] = []
-    if report.decisions:
-        parts.append(element("ul", *(element("li", each) for each in report.decisions)))
-    if report.command:
-        parts.append(element("pre", report.command, tabindex="0", aria_label="Command that made this"))
-    note = "The same version, data, seed and command give the same topics."
-    return element(
-        "section", element("h2", "What was read, and how to make this again", id="origin-h"), *parts,
-        element("p", note, class_="note"), id="origin", aria_labelledby="origin-h",
-    )  # fmt: skip
+    return section("fit", "How the fit went", *parts)
