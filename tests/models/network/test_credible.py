@@ -58,3 +58,15 @@ def test_what_was_stated_is_not_in_doubt(learned):
         learned.query_draws("wet", draws=3).interval(1.0)
     with pytest.raises(ParameterError, match="other than the target"):
         learned.query_draws("wet", {"wet": True})
+
+
+def test_the_doubt_stays_after_an_action(learned, tmp_path):
+    """P(wet | do(rain)) is the row of wet's table; that of rain given its effect, after the action, has no spread."""
+    acted = learned.do({"rain": True})
+    drawn = learned.posterior_.sample(np.random.default_rng(3), 40)
+    answer = acted.query_draws("wet", draws=40, random_state=3)
+    np.testing.assert_allclose(answer.draws, drawn["wet"][:, 1], rtol=1e-12)
+    assert acted.query_draws("rain", {"wet": True}, 40).sd[True] == 0.0
+    cr.save(acted, tmp_path / "acted.credo")
+    again = cr.load(tmp_path / "acted.credo").query_draws("wet", draws=40, random_state=3)
+    np.testing.assert_array_equal(again.draws, answer.draws)

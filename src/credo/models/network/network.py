@@ -246,7 +246,7 @@ class BayesianNetwork(RowQuestions):
 
         Raises
         ------
-        UnavailableError : the tables were stated, or are those of a network after `do`.
+        UnavailableError : the tables were stated.
         NotIdentifiedError : they were estimated without a prior.
 
         Notes
@@ -271,7 +271,10 @@ class BayesianNetwork(RowQuestions):
             )
             for name, state in (hard or {}).items()
         }
-        tables = self.posterior_.sample(as_generator(random_state), int(draws))
+        tables = dict(self.posterior_.sample(as_generator(random_state), int(draws)))
+        for node in self._actions:  # set from outside: nothing about it is in doubt
+            known = self.definition_.tables[node]
+            tables[node] = np.broadcast_to(known, (int(draws), *known.shape))
         return credible_answer(self.definition_, tables, target, numbers, self.memory_limit)
 
     def log_probability(self, evidence: Mapping[str, Any]) -> float:
@@ -308,6 +311,7 @@ class BayesianNetwork(RowQuestions):
         changed = NetworkDefinition(d.states, parents, tables, d.name, d.properties)
         made = type(self).of(changed, memory_limit=self.memory_limit)
         made._actions = MappingProxyType({**self._actions, **actions})
+        made.posterior_, made.result_ = self.posterior_, self.result_  # what rows told of the tables left as they were
         return made
 
     # -- draws ------------------------------------------------------------------------------------------------------
