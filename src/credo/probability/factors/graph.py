@@ -15,8 +15,9 @@ from credo.probability.factors.elimination import (
     Packed,
     Plan,
     Run,
-    compile_plan,
+    Tables,
     pack,
+    plan_for,
     run,
     trace_back,
 )
@@ -135,6 +136,18 @@ class FactorGraph:
                 if laws:
                     found[place] = laws
         return found
+
+    @functools.cached_property
+    def _conditional(self) -> Tables:
+        return Tables(*self._scopes, self._sums_to_one)
+
+    @functools.cached_property
+    def _unconditional(self) -> Tables:
+        return Tables(*self._scopes)
+
+    @property
+    def _scopes(self) -> tuple[list[tuple[int, ...]], list[tuple[Name, ...]]]:
+        return [table.shape for table in self._tables], [factor.names for factor in self.factors]
 
     def query(
         self,
@@ -271,18 +284,16 @@ class FactorGraph:
         found = self._plans.get(key)
         if found is None:
             kind = options.pop("kind", ("sum", ()))
-            found = compile_plan(
-                [table.shape for table in self._tables],
-                [factor.names for factor in self.factors],
+            found = plan_for(
+                self._conditional if kind[0] == "sum" else self._unconditional,
                 targets,
                 tuple(numbers),
                 kind[0],
                 maximised=kind[1],
                 likelihoods=seen.names,
                 batch=block,
-                sums_to_one=self._sums_to_one if kind[0] == "sum" else None,
                 memory_limit=self.memory_limit,
-                **({} if block else {"patience": HASTE}),
+                **({"first_guess": False} if block else {"patience": HASTE}),
                 **options,
             )
             if len(self._plans) >= MOST_PLANS:

@@ -1,10 +1,11 @@
 """Sums and maxima of products of tables, by variable elimination. It knows arrays and scopes, not `Factor`.
 
 `orders`        in which order to eliminate: a portfolio of heuristics
+`tables`        `Tables`: what does not hang on the question
 `pruning`       tables that cannot matter
 `steps`         the order as products of two tables, forwards, and backwards for all marginals at once
 `layout`        steps as records of integers: places, strides, loops
-`plan`          `compile_plan`, from scopes to a `Plan`
+`plan`          `compile_plan`, from scopes to a `Plan`; `plan_for`, one of many questions
 `matrices`      steps that are one large product of matrices, left to BLAS
 `memory`        the predicted peak, and its limit
 `kernel`        the compiled interpreter of plans (imported when first run)
@@ -20,8 +21,9 @@ array([0.3 , 0.35, 0.35])
 
 from credo.probability.factors.elimination.execution import Packed, Run, pack, run, trace_back
 from credo.probability.factors.elimination.memory import MEMORY_LIMIT
-from credo.probability.factors.elimination.plan import Plan, compile_plan
+from credo.probability.factors.elimination.plan import Plan, compile_plan, plan_for
+from credo.probability.factors.elimination.tables import Tables
 
 __all__ = [
-    "compile_plan", "Plan", "pack", "Packed", "run", "Run", "trace_back", "MEMORY_LIMIT",
+    "compile_plan", "plan_for", "Plan", "Tables", "pack", "Packed", "run", "Run", "trace_back", "MEMORY_LIMIT",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["bits", "elimination_orders", "total_entries"]
+__all__ = ["EFFORT", "PATIENCE", "bits", "elimination_orders", "total_entries"]
 
 # Sums of tables up to this many entries take less time than looking for a better order.
 EASY = 1 << 11

@@ -1,9 +1,9 @@
-"""`compile_plan`: from the scopes of tables to a flat list of integers that one kernel runs."""
+"""`compile_plan`, `plan_for`: from the scopes of tables to a flat list of integers that one kernel runs."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,8 +15,13 @@ from credo.probability.factors.elimination.memory import MEMORY_LIMIT, check_mem
 from credo.probability.factors.elimination.orders import EFFORT, PATIENCE, bits, elimination_orders
 from credo.probability.factors.elimination.pruning import without_barren, without_unrelated
 from credo.probability.factors.elimination.steps import NOTHING, Step, StepTree, backward, forward
+from credo.probability.factors.elimination.tables import Tables
 
-__all__ = ["Output", "Plan", "compile_plan"]
+# An order of the whole graph that makes a question of up to this many entries serves it: some 50 µs a run, where a
+# search of its own takes ten times as long.
+GUESSED = 1 << 15
+
+__all__ = ["Output", "Plan", "compile_plan", "plan_for"]
 
 
 @dataclass(frozen=True)
@@ -112,22 +117,56 @@ def compile_plan(
     Raises `MemoryLimitError` with the bytes predicted, before anything is allocated.
     Cost: some 20 µs a table and, if the graph is hard, a tenth of a second in search of an order.
     """
+    return plan_for(
+        Tables(shapes, scopes, sums_to_one), targets, evidence_names, semiring, maximised=maximised,
+        likelihoods=likelihoods, batch=batch, marginals=marginals, keep_total=keep_total, memory_limit=memory_limit,
+        effort=effort, patience=patience, first_guess=False,
+    )  # fmt: skip
+
+
+def plan_for(
+    tables: Tables,
+    targets: Sequence[Hashable] = (),
+    evidence_names: Sequence[Hashable] = (),
+    semiring: Literal["sum", "max"] = "sum",
+    *,
+    maximised: Sequence[Hashable] = (),
+    likelihoods: Sequence[Hashable] = (),
+    batch: int = 0,
+    marginals: bool = False,
+    keep_total: bool = False,
+    memory_limit: int = MEMORY_LIMIT,
+    effort: int = EFFORT,
+    patience: float = PATIENCE,
+    first_guess: bool = True,
+) -> Plan:
+    """`compile_plan` for one of many questions of the same tables.
+
+    first_guess : take the order of the whole graph if it makes the question easy, and search for none
+    """
     if semiring not in ("sum", "max"):
         raise ParameterError("compile_plan", "semiring", '"sum" or "max"', semiring)
-    request = _Request(shapes, scopes, targets, evidence_names, likelihoods, batch)
-    request.maximise(range(len(request.names)) if semiring == "max" else [request.number[v] for v in maximised])
-    request.prune(sums_to_one or {}, keep_total or marginals)
+    request = _Request(tables, targets, evidence_names, likelihoods, batch)
+    request.maximise(range(len(tables.names)) if semiring == "max" else [tables.number[v] for v in maximised])
+    request.prune(keep_total or marginals)
     goal = () if marginals else request.targets
     hidden = request.held() & ~sum(1 << v for v in goal) & ~request.batch_bit
     summed, largest = hidden & ~request.maximised, hidden & request.maximised
     weight = [math.log2(n) for n in request.sizes]
     masks = [sum(1 << v for v in axes) & ~request.batch_bit for axes in request.axes]
     last = (len(request.sizes) - 1,) if batch else ()
-    trees = []
-    groups = [group for group in (summed, largest) if group]
-    for order in elimination_orders(masks, weight, groups, effort, patience):
+    trees: list[tuple[float, int, list[int], StepTree]] = []
+
+    def attempt(order: list[int]) -> None:
         tree = forward(request.axes, order, (*goal, *last), weight, summed, largest)
         trees.append((tree.entries(weight), len(trees), order, tree))
+
+    if first_guess and not largest:
+        attempt([v for v in tables.order if summed >> v & 1])
+    if not trees or trees[0][0] > GUESSED:
+        groups = [group for group in (summed, largest) if group]
+        for order in elimination_orders(masks, weight, groups, effort, patience):
+            attempt(order)
     _, _, order, tree = min(trees)
     if marginals:
         rank = {v: place for place, v in enumerate([*order, *last])}
@@ -137,69 +176,67 @@ def compile_plan(
 
 
 class _Request:
-    """The tables as numbers: sliced, pruned, with likelihoods added."""
+    """The tables sliced and pruned, with likelihoods added."""
 
-    def __init__(self, shapes, scopes, targets, evidence_names, likelihoods, batch) -> None:  # type: ignore[no-untyped-def]
-        names = dict.fromkeys(name for scope in scopes for name in scope)
-        self.names = tuple(names)
-        self.number = {name: v for v, name in enumerate(names)}
-        self.sizes = [0] * len(names) + ([batch] if batch else [])
-        self.batch, self.batch_bit = batch, 1 << len(names) if batch else 0
-        for name in (*targets, *evidence_names, *likelihoods):
-            if name not in names:
+    def __init__(
+        self, tables: Tables, targets: Sequence[Hashable], evidence: Sequence[Hashable],
+        likelihoods: Sequence[Hashable], batch: int,
+    ) -> None:  # fmt: skip
+        self.tables, number = tables, tables.number
+        self.names, self.given, self.entries = tables.names, len(tables.scopes), tables.entries
+        self.sizes = tables.sizes + ([batch] if batch else [])
+        self.batch, self.batch_bit = batch, 1 << len(self.names) if batch else 0
+        for name in (*targets, *evidence, *likelihoods):
+            if name not in number:
                 raise ParameterError("compile_plan", "targets, evidence, likelihoods", "variables of some table", name)
-        self.targets = tuple(self.number[name] for name in targets)
-        self.evidence, self.likelihoods = tuple(evidence_names), tuple(likelihoods)
+        self.targets = tuple(number[name] for name in targets)
+        self.evidence, self.likelihoods = tuple(evidence), tuple(likelihoods)
         self.maximised = 0
-        slot = {self.number[name]: place for place, name in enumerate(evidence_names)}
-        self.places: list[Place] = []
-        self.axes: list[tuple[int, ...]] = []
-        self.told: list[bool] = []  # whether evidence or a likelihood bears on the table
-        self.scopes = [tuple(self.number[name] for name in scope) for scope in scopes]
-        offset = 0
-        for shape, scope in zip(shapes, self.scopes, strict=True):
-            for v, n in zip(scope, shape, strict=True):
-                self.sizes[v] = n
-            strides = dense(scope, self.sizes)
-            slices = tuple((slot[v], strides.pop(v)) for v in scope if v in slot)
-            self._add(Place(TABLES, offset, strides, slices), tuple(v for v in scope if v not in slot), bool(slices))
-            offset += math.prod(shape)
-        self.given, self.entries = len(self.axes), offset
+        self.slot = {number[name]: place for place, name in enumerate(evidence)}
+        self.places, self.axes = list(tables.places), list(tables.scopes)
+        self.told = [False] * self.given  # whether evidence or a likelihood bears on the table
+        for t in {t for v in self.slot for t in tables.holders[v]}:
+            self._slice(t)
         offset = 0
         for name in likelihoods:
-            v = self.number[name]
-            axes = (v, len(names)) if batch else (v,)
-            self._add(Place(EXTRA, offset, dense(axes, self.sizes)), axes, True)
+            v = number[name]
+            axes = (v, len(self.names)) if batch else (v,)
+            self.places.append(Place(EXTRA, offset, dense(axes, self.sizes)))
+            self.axes.append(axes)
+            self.told.append(True)
             offset += self.sizes[v] * max(batch, 1)
         self.told_entries = offset
         self.kept = list(range(len(self.axes)))
 
-    def _add(self, place: Place, axes: tuple[int, ...], told: bool) -> None:
-        self.places.append(place)
-        self.axes.append(axes)
-        self.told.append(told)
+    def _slice(self, t: int) -> None:
+        place, scope, slot = self.tables.places[t], self.tables.scopes[t], self.slot
+        slices = tuple((slot[v], place.strides[v]) for v in scope if v in slot)
+        strides = {v: stride for v, stride in place.strides.items() if v not in slot}
+        self.places[t] = Place(TABLES, place.offset, strides, slices)
+        self.axes[t] = tuple(v for v in scope if v not in slot)
+        self.told[t] = True
 
-    def maximise(self, numbers) -> None:  # type: ignore[no-untyped-def]
+    def maximise(self, numbers: Iterable[int]) -> None:
         self.maximised = sum(1 << v for v in numbers)
 
-    def prune(self, sums_to_one: Mapping[int, Sequence[Hashable]], keep_total: bool) -> None:
+    def prune(self, keep_total: bool) -> None:
         """Keep the tables that matter; `axes` and `places` are then of these only."""
-        wanted = set(self.targets) | set(bits(self.maximised))
-        free = {
-            t: {self.number[name] for name in names} & set(self.axes[t]) - wanted for t, names in sums_to_one.items()
-        }
-        kept = without_barren(self.axes, free)
-        if not keep_total and self.targets and not self.maximised:
-            kept = without_unrelated(self.axes, kept, set(self.targets), self.told)
-        self.kept = kept
-        self.axes, self.places = [self.axes[t] for t in kept], [self.places[t] for t in kept]
+        tables, given = self.tables, self.given
+        if tables.laws or not keep_total:
+            likely = {self.tables.number[name] for name in self.likelihoods}
+            fixed = {*self.targets, *self.slot, *likely, *bits(self.maximised)}
+            kept = without_barren(tables.scopes, tables.holders, tables.laws, fixed)
+            if not keep_total and self.targets and not self.maximised:
+                told = [self.told[t] or not likely.isdisjoint(scope) for t, scope in enumerate(tables.scopes)]
+                kept = without_unrelated(tables.scopes, tables.holders, kept, told, self.targets, set(self.slot))
+            self.kept = [t for t in range(given) if kept[t]] + list(range(given, len(self.axes)))
+        self.axes, self.places = [self.axes[t] for t in self.kept], [self.places[t] for t in self.kept]
 
     def held(self) -> int:
         """Mask of the variables that are left."""
         found = 0
-        for axes in self.axes:
-            for v in axes:
-                found |= 1 << v
+        for v in {v for axes in self.axes for v in axes}:
+            found |= 1 << v
         return found
 
 

@@ -7,46 +7,61 @@ from collections.abc import Mapping, Sequence
 __all__ = ["without_barren", "without_unrelated"]
 
 
-def without_barren(axes: Sequence[Sequence[int]], sums_to_one: Mapping[int, set[int]]) -> list[int]:
-    """Drop tables that sum to 1 over a variable that no other table holds: again and again, for others become so.
+def without_barren(
+    scopes: Sequence[Sequence[int]],
+    holders: Sequence[Sequence[int]],
+    laws: Mapping[int, Sequence[int]],
+    fixed: set[int],
+) -> list[bool]:
+    """Whether each table is kept, once those are dropped that sum to 1 over a variable that no other table holds: again
+    and again, for others become so.
 
-    sums_to_one : {table: variables over each of which it sums to 1, whatever its other axes}
+    holders : the tables of each variable ; laws : {table: variables over each of which it sums to 1, whatever its other
+    axes} ; fixed : variables that are not summed over: observed, asked for, maximised
     """
-    holders: dict[int, set[int]] = {}
-    for t, scope in enumerate(axes):
-        for v in scope:
-            holders.setdefault(v, set()).add(t)
-    kept = set(range(len(axes)))
-    waiting = list(sums_to_one)
+    kept = [True] * len(scopes)
+    count = [len(each) for each in holders]
+    waiting = list(laws)
     while waiting:
         t = waiting.pop()
-        if t not in kept or not any(len(holders[v]) == 1 for v in sums_to_one.get(t, ())):
+        if not kept[t]:
             continue
-        kept.discard(t)
-        for v in axes[t]:
-            holders[v].discard(t)
-            waiting += holders[v]
-    return sorted(kept)
+        for v in laws[t]:
+            if count[v] == 1 and v not in fixed:
+                break
+        else:
+            continue
+        kept[t] = False
+        for v in scopes[t]:
+            count[v] -= 1
+            if count[v] == 1:
+                waiting += [u for u in holders[v] if kept[u] and u in laws]
+    return kept
 
 
 def without_unrelated(
-    axes: Sequence[Sequence[int]], kept: Sequence[int], targets: set[int], told: Sequence[bool]
-) -> list[int]:
-    """Drop what no chain of shared variables joins to a target: its total divides out.
+    scopes: Sequence[Sequence[int]],
+    holders: Sequence[Sequence[int]],
+    kept: Sequence[bool],
+    told: Sequence[bool],
+    targets: Sequence[int],
+    observed: set[int],
+) -> list[bool]:
+    """Drop, too, what no chain of shared variables joins to a target: its total divides out.
 
     Tables that evidence bears on stay even so: evidence of probability 0 must not pass unnoticed.
     """
-    part = {t: t for t in kept}
-
-    def root(t: int) -> int:
-        while part[t] != t:
-            part[t] = part[part[t]]
-            t = part[t]
-        return t
-
-    first: dict[int, int] = {}
-    for t in kept:
-        for v in axes[t]:
-            part[root(t)] = root(first.setdefault(v, t))
-    matters = {root(t) for t in kept if told[t] or targets & set(axes[t])}
-    return [t for t in kept if root(t) in matters]
+    found = [False] * len(scopes)
+    seen = set(observed)
+    waiting = [t for t, of_evidence in enumerate(told) if of_evidence]
+    waiting += [t for v in targets for t in holders[v]]
+    while waiting:
+        t = waiting.pop()
+        if found[t] or not kept[t]:
+            continue
+        found[t] = True
+        for v in scopes[t]:
+            if v not in seen:
+                seen.add(v)
+                waiting += holders[v]
+    return found
