@@ -21,8 +21,8 @@ NEAR = 1e-2
 def find_mode(
     density: Density, start: np.ndarray, scale: np.ndarray, inverse: np.ndarray | None = None
 ) -> tuple[np.ndarray, float, np.ndarray]:
-    """(mode (d,), log density there, approximate inverse Hessian (d, d)) by BFGS with bounded steps,
-    from a guess of the inverse Hessian if there is one.
+    """(mode (d,), log density there, approximate inverse Hessian (d, d)) by BFGS with bounded steps, from a guess of
+    the inverse Hessian if there is one; then by Newton's method: where a density is steep BFGS stands still anywhere.
 
     Raises `NumericalError` where the density is 0 at the start, or still rises after 200 steps: it has no mode, or an
     infinite one.
@@ -40,7 +40,7 @@ def find_mode(
         step = inverse @ slope
         gain = slope @ step
         if gain < NEAR or halvings == MAX_HALVINGS:  # halved that often, rounding hides what is higher nearby
-            return x, value, inverse
+            return _by_newton(density, x, scale)
         length = np.abs(step / scale).max()
         step *= min(1.0, longest / length)
         trial, new_slope = density.gradient(x + step, scale)
@@ -63,6 +63,34 @@ def find_mode(
         value=x,
         remedy="Its posterior is improper, or nearly: state proper priors for the hyperparameters.",
     )
+
+
+def _by_newton(density: Density, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """From near a mode to it: curvatures by differences, taken positive, and steps halved until they rise."""
+    value, slope = density.gradient(x, scale)
+    inverse = np.diag(scale**2)
+    for _ in range(MAX_STEPS):
+        rows = [(density.gradient(x + e, scale)[1], density.gradient(x - e, scale)[1]) for e in np.diag(1e-4 * scale)]
+        hessian = np.array([after - before for after, before in rows]) * (scale / 2e-4)
+        if not np.isfinite(hessian).all():
+            break
+        values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
+        values = np.maximum(np.abs(values), 1e-10 * np.abs(values).max(initial=1e-300))
+        inverse = (vectors / values) @ vectors.T * np.outer(scale, scale)
+        step = inverse @ slope
+        if slope @ step < NEAR:
+            break
+        step *= min(1.0, LONGEST / np.abs(step / scale).max())
+        for _ in range(MAX_HALVINGS):
+            trial, new_slope = density.gradient(x + step, scale)
+            finite = np.isfinite(trial) and np.isfinite(new_slope).all()
+            if finite and trial > value + 1e-4 * (slope @ step):
+                break
+            step = 0.5 * step
+        else:
+            break
+        x, value, slope = x + step, trial, new_slope
+    return x, value, inverse
 
 
 def whitening(density: Density, mode: np.ndarray, value: float, inverse: np.ndarray, scale: np.ndarray) -> np.ndarray:
