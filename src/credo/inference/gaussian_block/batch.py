@@ -33,7 +33,7 @@ def chunks(block: GaussianBlock, x: np.ndarray) -> list[np.ndarray]:
 
 def solve_batch(block: GaussianBlock, x: np.ndarray) -> BatchSolved | None:
     """All of x (B, D) at once; None where the block takes more than dense LAPACK."""
-    if not isinstance(block._precision, DensePrecision) or block._rowwise:
+    if not isinstance(block.precision, DensePrecision) or block._rowwise:
         return None
     while True:
         solved = BatchSolved(block, x)
@@ -52,7 +52,7 @@ class BatchSolved:
         self.w: Weights = products.weights(x)
         # The factor of H with g as one row more has L⁻¹g as its last row: nothing need be solved.
         bordered = np.empty((len(x), p + 1, p + 1))
-        bordered[:, :p, :p] = block._precision.assemble(self.w.pairs).reshape(-1, p, p)
+        bordered[:, :p, :p] = block.precision.assemble(self.w.pairs).reshape(-1, p, p)
         bordered[:, p, :p] = self.w.cross @ products.cross
         bordered[:, p, p] = HUGE
         factors, good = _cholesky_each(bordered)
@@ -112,7 +112,7 @@ class BatchSolved:
         mean = -np.matmul(self.white[:, None], half)[:, 0]
         second = np.matmul(half.swapaxes(1, 2), half)
         second += mean[:, :, None] * mean[:, None]
-        inner = second.reshape(len(self.x), -1) @ self.block._precision.G.T
+        inner = second.reshape(len(self.x), -1) @ self.block.precision.G.T
         gradients = np.zeros_like(self.x)
         products.add_gradient(gradients, self.x, self.w, inner, mean @ products.cross.T)
         for k in self.careful:

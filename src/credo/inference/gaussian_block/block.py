@@ -26,7 +26,7 @@ from credo.inference.gaussian_block.products import Products, Slots, Weights
 from credo.inference.gaussian_block.rowwise import Rows, RowwiseFactor, factor_pattern
 from credo.inference.gaussian_block.singular import not_identified
 
-__all__ = ["GaussianBlock"]
+__all__ = ["GaussianBlock", "Quadratic"]
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 # Cells of the dense form of all products: 256 MiB.
@@ -49,6 +49,8 @@ class GaussianBlock:
         at the first evaluation, whose `value` holds the columns.
     size : p.
     name : of the block, for error messages.
+    joined : a pattern (p, p), sparse, of pairs that the precision is to have room for besides: what an engine on top of
+        this one adds to `quadratic` (see `LaplaceBlock`).
 
     Attributes
     ----------
@@ -77,7 +79,9 @@ class GaussianBlock:
     [1.777778]
     """
 
-    def __init__(self, factors: Sequence[LinearFactor], size: int, *, name: str = "GaussianBlock") -> None:
+    def __init__(
+        self, factors: Sequence[LinearFactor], size: int, *, name: str = "GaussianBlock", joined: Any = None
+    ) -> None:
         self.factors, self.size, self.name = list(factors), int(size), name
         if self.size < 1:
             raise ParameterError(name, "size", "≥ 1", size)
@@ -92,23 +96,24 @@ class GaussianBlock:
         self._rowwise = [RowwiseFactor(f, s, self.size) for f, s in kinds if f.rowwise]
         self._centres = 0
         self._compressed: accurate.CompressedRows | None = None
-        self._scale_slots = np.concatenate([np.arange(s.s.start, s.s.stop) for s in self.slots]).astype(np.intp)
+        scales = [np.arange(s.s.start, s.s.stop) for s in self.slots]
+        self._scale_slots = np.concatenate([*scales, np.empty(0)]).astype(np.intp)
         rows = sum(each.n for each in self.factors)
         self._constant = 0.5 * (self.size - rows) * LOG_2PI - sum(each.log_sds for each in self.factors)
-        self._precision: Any = self._structure()
+        self.precision: Any = self._structure(joined)
         for each in self._rowwise:
-            each.place(self._precision)
+            each.place(self.precision)
 
-    def _structure(self) -> Any:
+    def _structure(self, joined: Any) -> Any:
         grams = self._products.grams()
         if self.size <= dense.LARGEST and len(grams) * self.size**2 <= LARGEST_DENSE:
             precision = dense.DensePrecision(grams, self.size)
-            if not accurate.could(self, LARGEST_DENSE):
+            if joined is not None or not accurate.could(self, LARGEST_DENSE):
                 precision.least = dense.HARDLY_A_PIVOT
             return precision
         from credo.inference.gaussian_block.supernodal import SparsePrecision
 
-        extra = None
+        extra = joined
         for each in self._rowwise:
             pattern = factor_pattern(each.factor, self.size)
             extra = pattern.T @ pattern if extra is None else extra + pattern.T @ pattern
@@ -116,19 +121,19 @@ class GaussianBlock:
 
     @property
     def structure(self) -> str:
-        return str(self._precision)
+        return str(self.precision)
 
     @property
     def is_batched(self) -> bool:
         """Whether many sets of coefficients are done at once: a dense precision and no rowwise factor."""
-        return isinstance(self._precision, dense.DensePrecision) and not self._rowwise
+        return isinstance(self.precision, dense.DensePrecision) and not self._rowwise
 
     @property
     def seconds(self) -> float:
         """Roughly how long one evaluation with its gradient takes, by the structure alone: what a caller does must not
         depend on how busy the machine is."""
         rows = sum(each.n for each in self.factors if each.rowwise)
-        side = self.size if isinstance(self._precision, dense.DensePrecision) else self._precision.layout.rest_size
+        side = self.size if isinstance(self.precision, dense.DensePrecision) else self.precision.layout.rest_size
         return 5e-4 + 1.5e-7 * self.size + 5e-8 * rows + 5e-11 * float(side) ** 3
 
     def is_valid(self, x: np.ndarray) -> np.ndarray:
@@ -173,7 +178,8 @@ class GaussianBlock:
             parts.append((tuple(one[: len(a)]), tuple(one[len(a) : -1]), one[-1]))
         return parts
 
-    def _check(self, x: np.ndarray) -> None:
+    def check(self, x: np.ndarray) -> None:
+        """`NumericalError` naming the first coefficient of x (..., D) that is not finite, or no scale > 0."""
         scales = x[..., self._scale_slots]
         if np.isfinite(x).all() and (scales > 0.0).all():
             return
@@ -208,13 +214,17 @@ class GaussianBlock:
         solved = _Solved(self, self.pack(coefficients))
         return GaussianBelief(self._products.centre + solved.mean, solved.factor, solved.value)
 
+    def quadratic(self, x: np.ndarray) -> Quadratic:
+        """The exponent at coefficients x (D,), before it is solved."""
+        return Quadratic(self, x)
+
     # -- many evaluations --------------------------------------------------------------------------------------------
 
     def _batch(self, x: np.ndarray) -> np.ndarray:
         x = np.asarray(x, dtype=np.float64)
         if x.ndim != 2 or x.shape[1] != self.n_coefficients:
             raise ParameterError(self.name, "coefficients", f"of shape (B, {self.n_coefficients})", x.shape)
-        self._check(x)
+        self.check(x)
         return x
 
     def log_marginals(self, x: np.ndarray, *, gradient: bool = True) -> tuple[np.ndarray, np.ndarray | None]:
@@ -261,7 +271,7 @@ class GaussianBlock:
 
     def _compressed_rows(self) -> accurate.CompressedRows | None:
         """For the QR path, about the present centre; None where it would be too large."""
-        if not isinstance(self._precision, dense.DensePrecision) or not accurate.could(self, LARGEST_DENSE):
+        if not isinstance(self.precision, dense.DensePrecision) or not accurate.could(self, LARGEST_DENSE):
             return None
         if self._compressed is None or self._compressed.centre is not self._products.centre:
             self._compressed = accurate.CompressedRows(self._products)
@@ -276,34 +286,61 @@ class GaussianBlock:
         return True
 
 
+class Quadratic:
+    """log Π_f N(r_f; 0, s_f w_f) + ½ p log 2π = `log_scale` − ½ (`constant` + 2 gᵀy + yᵀH y), y = z − `centre`.
+
+    h : H as the block's `precision` keeps it. g : (p,).
+    """
+
+    def __init__(self, block: GaussianBlock, x: np.ndarray) -> None:
+        products, precision = block._products, block.precision
+        self.block, self.x, self.centre = block, x, products.centre
+        self.w: Weights = products.weights(x)
+        self.h, self.g = precision.assemble(self.w.pairs), self.w.cross @ products.cross
+        self.rows: list[Rows] = [each.rows(x, self.centre) for each in block._rowwise]
+        self.constant = float(products.constant(self.w))
+        for each, rows in zip(block._rowwise, self.rows, strict=True):
+            self.constant += each.add(rows, self.h, self.g)
+        scales = float(products.rows @ np.log(x[products.scale_slots]))
+        self.log_scale = block._constant - scales - sum(float(np.log(r.scales).sum()) for r in self.rows)
+
+    def recentred(self, value: float, mean: np.ndarray) -> bool:
+        """Whether the block was centred anew, at y = mean where constant + 2 gᵀy + yᵀH y is `value`: digits were being
+        lost, and the quadratic is to be made again."""
+        return self.block._recentred(self.constant, value, mean)
+
+    def gradient(self, inner: np.ndarray, second: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """(D,) derivative by the coefficients of `log_scale` − ½ (constant + 2 gᵀmean + ⟨H, E⟩), mean (p,) and E (p, p)
+        held: E yyᵀ of a belief, and then it is that of log ∫ (Fisher's identity). It is affine in (mean, E).
+
+        inner : ⟨gram, E⟩ of each pair. second : E where the precision keeps it, for rowwise factors.
+        """
+        block, products = self.block, self.block._products
+        gradient = np.zeros(block.n_coefficients)
+        products.add_gradient(gradient, self.x, self.w, inner, products.cross @ mean)
+        for each, rows in zip(block._rowwise, self.rows, strict=True):
+            each.add_gradient(gradient, rows, second, mean, self.centre)
+        return gradient
+
+
 class _Solved:
     """One evaluation: value, mean (p,) of y, the factor of H, and what the gradient is made from."""
 
     def __init__(self, block: GaussianBlock, x: np.ndarray) -> None:
-        block._check(x)
+        block.check(x)
         self.block, self.x = block, x
-        products, precision = block._products, block._precision
         while True:
-            w = products.weights(x)
-            h, g = precision.assemble(w.pairs), w.cross @ products.cross
-            constant = float(products.constant(w))
-            rows = [each.rows(x, products.centre) for each in block._rowwise]
-            constant += sum(each.add(r, h, g) for each, r in zip(block._rowwise, rows, strict=True))
-            factor = precision.factor(h)
+            q = Quadratic(block, x)
+            factor = block.precision.factor(q.h)
             if factor is None:
-                factor, mean, quadratic = self._accurate(w, rows)
+                factor, mean, quadratic = self._accurate(q.w, q.rows)
             else:
-                mean = -factor.solve(g)
-                quadratic = constant + float(g @ mean)
-            if not block._recentred(constant, quadratic, mean):
+                mean = -factor.solve(q.g)
+                quadratic = q.constant + float(q.g @ mean)
+            if not q.recentred(quadratic, mean):
                 break
-        self.w: Weights = w
-        self.rows: list[Rows] = rows
-        self.factor, self.mean = factor, mean
-        scales = float(products.rows @ np.log(x[products.scale_slots])) + sum(
-            float(np.log(r.scales).sum()) for r in rows
-        )
-        self.value = block._constant - 0.5 * (quadratic + factor.log_det) - scales
+        self.quadratic, self.factor, self.mean = q, factor, mean
+        self.value = q.log_scale - 0.5 * (quadratic + factor.log_det)
 
     def _accurate(self, w: Weights, rows: list[Rows]) -> tuple[Any, np.ndarray, float]:
         """The same by QR; an error where that finds H singular, too."""
@@ -315,22 +352,17 @@ class _Solved:
         return solved
 
     def gradient(self) -> np.ndarray:
-        block, products, precision = self.block, self.block._products, self.block._precision
-        gradient = np.zeros(block.n_coefficients)
-        second = precision.inner(self.factor, self.mean)
-        products.add_gradient(gradient, self.x, self.w, second, products.cross @ self.mean)
-        if block._rowwise:
-            entries = precision.second(self.factor, self.mean)
-            for each, rows in zip(block._rowwise, self.rows, strict=True):
-                each.add_gradient(gradient, rows, entries, self.mean, products.centre)
-        return gradient
+        precision = self.block.precision
+        inner = precision.inner(self.factor, self.mean)
+        second = precision.second(self.factor, self.mean) if self.block._rowwise else np.empty(0)
+        return self.quadratic.gradient(inner, second, self.mean)
 
 
 def _matrix(block: GaussianBlock, w: Weights, rows: list[Rows]) -> Any:
     """H (p, p), sparse, for the message of an error."""
     import scipy.sparse
 
-    total = scipy.sparse.csr_array((block.size, block.size))
+    total: Any = scipy.sparse.csr_array((block.size, block.size))
     for weight, gram in zip(w.pairs, block._products.grams(), strict=True):
         total = total + weight * gram
     for each, r in zip(block._rowwise, rows, strict=True):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse
 
 __all__ = ["DensePrecision", "DenseFactor"]
 
@@ -22,6 +23,8 @@ class DensePrecision:
     """Symmetric matrices (p, p), kept whole: `G` (P, p²) of all pairs."""
 
     rounds: tuple[int, ...] = ()
+    #: whether compiled loops are loaded anyway
+    compiles = False
 
     def __init__(self, grams: list[Any], size: int) -> None:
         self.size = size
@@ -46,9 +49,39 @@ class DensePrecision:
         """H⁻¹ + mean meanᵀ, flat."""
         return (factor.inverse + mean[:, None] * mean).ravel()
 
+    def contract(self, second: np.ndarray) -> np.ndarray:
+        """⟨gram, E⟩ of each pair, for E kept as `second` is, (P,)."""
+        return self.G @ second
+
+    def outer(self, mean: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """mean otherᵀ + other meanᵀ, kept as `second` is."""
+        product = mean[:, None] * other
+        return (product + product.T).ravel()
+
+    def times(self, h: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """H y, for an assembled H and y (p,) or (p, m)."""
+        return h.reshape(self.size, self.size) @ y
+
     def locate(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Where the entries (i, j) stand in an assembled H."""
         return i * self.size + j
+
+    def once(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Where (i, j) or (j, i) stands in an assembled H: the one that `factor` reads."""
+        return np.minimum(i, j) * self.size + np.maximum(i, j)
+
+    def whole(self, h: np.ndarray) -> np.ndarray:
+        """h with what `factor` does not read made symmetric, for `times`."""
+        upper = np.triu(h.reshape(self.size, self.size))
+        return (upper + np.triu(upper, 1).T).ravel()
+
+    def kept(self, factor: DenseFactor) -> np.ndarray:
+        """Entries of H⁻¹ where those of H stand."""
+        return factor.inverse.ravel()
+
+    def matrix(self, h: np.ndarray) -> Any:
+        """H (p, p), sparse, from the entries that `factor` reads."""
+        return scipy.sparse.csr_array(self.whole(h).reshape(self.size, self.size))
 
     def factor(self, h: np.ndarray) -> DenseFactor | None:
         """None where pivots show that the digits do not suffice, or that H is singular. Overwrites h (p²,)."""

@@ -26,6 +26,8 @@ class SparsePrecision:
     transpose
     """
 
+    compiles = True
+
     def __init__(self, grams: list[Any], size: int, extra: Any = None) -> None:
         self.size = size
         pattern = scipy.sparse.eye_array(size, format="csr")
@@ -72,6 +74,38 @@ class SparsePrecision:
     def second(self, factor: SparseFactor, mean: np.ndarray) -> np.ndarray:
         """H⁻¹ + mean meanᵀ at the active positions, twice beside the diagonal."""
         return self.twice * (factor.inverse[self.active] + mean[self.i] * mean[self.j])
+
+    def contract(self, second: np.ndarray) -> np.ndarray:
+        """⟨gram, E⟩ of each pair, for E kept as `second` is, (P,)."""
+        return self.G @ second
+
+    def outer(self, mean: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """mean otherᵀ + other meanᵀ, kept as `second` is."""
+        return self.twice * (mean[self.i] * other[self.j] + other[self.i] * mean[self.j])
+
+    def times(self, h: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """H y, for an assembled H and y (p,)."""
+        product = np.bincount(self.i, h * y[self.j], self.size)
+        beside = self.i != self.j
+        return product + np.bincount(self.j[beside], (h * y[self.i])[beside], self.size)
+
+    def once(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Where (i, j) or (j, i) stands in an assembled H."""
+        i, j = np.broadcast_arrays(self.layout.place[i], self.layout.place[j])
+        return np.searchsorted(self.active, self.layout.positions(i.ravel(), j.ravel())).reshape(i.shape)
+
+    def whole(self, h: np.ndarray) -> np.ndarray:
+        """h as `times` takes it."""
+        return h
+
+    def kept(self, factor: SparseFactor) -> np.ndarray:
+        """Entries of H⁻¹ where those of H stand."""
+        return factor.inverse[self.active]
+
+    def matrix(self, h: np.ndarray) -> Any:
+        """H (p, p), sparse."""
+        lower = scipy.sparse.csr_array((h, (self.i, self.j)), shape=(self.size, self.size))
+        return lower + scipy.sparse.tril(lower, -1).T + scipy.sparse.triu(lower, 1).T
 
     def locate(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """Where the entries (i, j) stand in an assembled H; −1 for those above its diagonal."""
