@@ -8,13 +8,15 @@ and in many dimensions neither need be typical of the posterior.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.optimize
 
 from credo.errors import ConvergenceWarning, NumericalError, ParameterError, UnavailableError, warn
+from credo.inference.damped_newton import Ascent, climb, gradient_of, identified, negative_hessian, widths_of
 from credo.inference.mcmc.starts import starting_positions
 from credo.inference.result import Result
 from credo.inference.target import Target
@@ -22,6 +24,9 @@ from credo.inference.transforms import Bijection, unconstrained
 from credo.numerics.random import as_generator
 
 __all__ = ["Mode", "maximise", "negative_hessian"]
+
+# What scales are multiplied by, in logs, where a search ended on a plateau.
+WIDER = (float(np.log(10.0)), float(np.log(100.0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,15 +93,6 @@ class Mode:
         return self._refuse("draws")
 
 
-class Ascent(NamedTuple):
-    """Where one start led: z (k,), log density, its value at each iteration, whether the rule was met."""
-
-    z: np.ndarray
-    value: float
-    trace: tuple[float, ...]
-    converged: bool
-
-
 def maximise(
     target: Target,
     *,
@@ -113,9 +109,10 @@ def maximise(
     Parameters
     ----------
     initial : a start (dim,), starts (n, dim), a dict by name or rng → (dim,); None is `target.initial` or random ones.
+        A dict may leave variables out.
     n_starts : starts when `initial` is not one point per start; several, because a density may have several modes.
-    method : "newton" (Hessian of the target, or differences of its gradient; a line search and a positive-definite
-        model guard it), "lbfgs" (memory O(k)), or "auto": Newton up to 50 dimensions when there is a gradient.
+    method : "newton" (Hessian of the target, or differences of its gradient; damped, and scaled so that units do not
+        matter), "lbfgs" (memory O(k)), or "auto": Newton up to 50 dimensions when there is a gradient.
     jacobian : the mode of the transformed density instead; see the module.
     tol : Newton stops when the model promises less than `tol` nats more (relative to 1 + |log p|); L-BFGS when the
         largest gradient entry is below √tol.
@@ -146,18 +143,47 @@ def maximise(
         target, free, bijection, target.initial if initial is None else initial, n_starts, as_generator(rng)
     )
     newton = method == "newton" or (method == "auto" and free.has_gradient and free.dim <= 50)
+    search = climb if newton else _lbfgs
     with np.errstate(all="ignore"):
-        climbs = [(_newton if newton else _lbfgs)(free, z, max_iter, tol) for z in starts]
-        best = max(climbs, key=lambda climb: climb.value)
-        hessian = negative_hessian(free, best.z)
-    result = _report(target, free, bijection, best, hessian, len(starts))
+        climbs = [search(free, z, max_iter, tol) for z in starts]
+        best, hessian = _best(free, climbs)
+        wide = _half_lines(target, free)
+        if initial is not None and wide.any() and _is_flat(free, best, hessian):
+            # From a scale too small a search may end on a plateau; a large one lets it see the density's outline.
+            climbs += [search(free, z + factor * wide, max_iter, tol) for z in starts for factor in WIDER]
+            best, hessian = _best(free, climbs)
+    result = _report(target, free, bijection, best, hessian, len(climbs))
     if not result.ok:
         warn(result.message, ConvergenceWarning)
     x = bijection.forward(best.z)
-    modes = _distinct([(climb.value, bijection.forward(climb.z)) for climb in climbs])
+    modes = _distinct([(found.value, bijection.forward(found.z)) for found in climbs])
     values = {name: np.array(value) for name, value in target.split(x).items()}
     result = replace(result, certificate={**result.certificate, "modes": len(modes)})
     return Mode(values, best.value, best.z, hessian, result, modes, target)
+
+
+def _best(free: Target, climbs: list[Ascent]) -> tuple[Ascent, np.ndarray]:
+    """The highest, and −∂²log p there, by differences as wide as the density is."""
+    best = max(climbs, key=lambda found: found.value)
+    hessian = negative_hessian(free, best.z)
+    if np.all(np.isfinite(hessian)):
+        size = np.minimum(np.maximum(np.abs(best.z), widths_of(hessian, best.z)), np.maximum(1.0, np.abs(best.z)))
+        hessian = negative_hessian(free, best.z, size)
+    return best, hessian
+
+
+def _is_flat(free: Target, best: Ascent, hessian: np.ndarray) -> bool:
+    return not np.all(np.isfinite(hessian)) or identified(hessian, best.z)[0] <= 0.0
+
+
+def _half_lines(target: Target, free: Target) -> np.ndarray:
+    """Which free coordinates (k,) are logarithms, of scales as a rule."""
+    found = np.zeros(free.dim)
+    for name, at in free.slices.items():
+        support = target.support(name)
+        if support.kind == "real":
+            found[at] = np.isfinite(np.max(support.low)) and not np.isfinite(np.min(support.high))
+    return found
 
 
 class _Searching:
@@ -174,62 +200,11 @@ def _starts(
         n_starts = len(initial)
     elif initial is not None and not callable(initial):
         n_starts = 1
+    if isinstance(initial, Mapping) and 0 < sum(name in initial for name in target.shapes) < len(target.shapes):
+        # What is left out starts at 0 of its free coordinates: at 1 for a scale.
+        initial = {**target.split(bijection.forward(np.zeros(bijection.free))), **initial}
     kernel: Any = _Searching(free.has_gradient)
     return starting_positions(target, free, bijection, initial, rng.spawn(n_starts), kernel)
-
-
-def gradient_of(target: Target, z: np.ndarray) -> np.ndarray:
-    """∂log p/∂z, by central differences where the target gives none (error about 1e-10 relative)."""
-    if target.has_gradient:
-        return target.evaluate(z, gradient=True).gradient  # type: ignore[return-value]
-    steps = np.finfo(float).eps ** (1 / 3) * np.maximum(1.0, np.abs(z))
-    rows = np.concatenate([z + np.diag(steps), z - np.diag(steps)])
-    values = target.evaluate_rows(rows)[0]
-    return (values[: z.size] - values[z.size :]) / (2.0 * steps)
-
-
-def negative_hessian(target: Target, z: np.ndarray) -> np.ndarray:
-    """−∂²log p/∂z², the target's own, else by central differences of the gradient: 2 dim gradients."""
-    if target.hessian is not None:
-        return -np.asarray(target.hessian(z), dtype=np.float64)
-    # Differences of an exact gradient are best at ε^⅓; of a differenced one, wider, at ε^¼.
-    steps = np.finfo(float).eps ** (1 / 3 if target.has_gradient else 1 / 4) * np.maximum(1.0, np.abs(z))
-    rows = np.concatenate([z + np.diag(steps), z - np.diag(steps)])
-    if target.has_gradient:
-        slopes: Any = target.evaluate_rows(rows, gradient=True)[1]
-    else:
-        slopes = np.array([gradient_of(target, row) for row in rows])
-    columns = (slopes[: z.size] - slopes[z.size :]) / (2.0 * steps[:, None])
-    return -0.5 * (columns + columns.T)
-
-
-def _newton(target: Target, z: np.ndarray, max_iter: int, tol: float) -> Ascent:
-    """Newton's method on |eigenvalues| of the Hessian, with backtracking until the density rises enough (Armijo)."""
-    value = target.evaluate(z).log_density
-    trace = [value]
-    for _ in range(max_iter):
-        slope, hessian = gradient_of(target, z), negative_hessian(target, z)
-        if not (np.all(np.isfinite(slope)) and np.all(np.isfinite(hessian))):
-            raise NumericalError(f"maximise: the gradient or Hessian is not finite at {target.describe(z)}.", value=z)
-        curvature, axes = np.linalg.eigh(hessian)
-        # A direction of no curvature gets that of the mean, so that a saddle is left and a plateau is not overshot.
-        floor = 1e-12 * max(float(np.abs(curvature).max()), 1e-300)
-        step = axes @ ((axes.T @ slope) / np.maximum(np.abs(curvature), floor))
-        promise = float(slope @ step)
-        if 0.5 * promise <= tol * (1.0 + abs(value)) and curvature[0] > -floor:
-            last = target.evaluate(z + step).log_density  # the step is at hand, and squares the error
-            return Ascent(z + step, last, tuple(trace), True) if last >= value else Ascent(z, value, tuple(trace), True)
-        length = min(1.0, 100.0 / max(float(np.abs(step).max()), 1e-300))
-        while length > 1e-14:
-            trial = target.evaluate(z + length * step).log_density
-            if trial >= value + 1e-4 * length * promise:
-                break
-            length *= 0.5
-        else:  # rounding: nothing larger is to be found along an ascent direction
-            return Ascent(z, value, tuple(trace), promise <= np.sqrt(tol) * (1.0 + abs(value)))
-        z, value = z + length * step, trial
-        trace.append(value)
-    return Ascent(z, value, tuple(trace), False)
 
 
 def _lbfgs(target: Target, z: np.ndarray, max_iter: int, tol: float) -> Ascent:
@@ -264,11 +239,9 @@ def _report(
         return Result("converged" if best.converged else "max_iter", "map", best.trace, (), certificate, advice)
     if not np.all(np.isfinite(hessian)):
         raise NumericalError(f"maximise: the Hessian is not finite at {target.describe(x)}.", value=x)
-    curvature, axes = np.linalg.eigh(hessian)
-    certificate["smallest_curvature"] = float(curvature[0])
-    # Differences leave 1e-7 of the largest curvature as noise; a direction below that is not told from flat.
-    if curvature[0] <= 1e-9 * max(float(curvature[-1]), 1e-300) or curvature[-1] < 1e-9:
-        weak = int(np.argmax(np.abs(axes[:, 0])))
+    curvature, weak = identified(hessian, best.z)
+    certificate["smallest_curvature"] = curvature
+    if curvature <= 0.0:
         advice = (f"The density is flat or rising along {free.labels[weak]} at {target.describe(x)}.",)
         return Result("not_identified", "map", best.trace, (), certificate, advice)
     return Result("converged" if best.converged else "max_iter", "map", best.trace, (), certificate)

@@ -5,6 +5,7 @@
     low < x              low + eᶻ                        z
     x < high             high − eᶻ                       z
     low < x < high       low + (high − low) σ(z)         log(high − low) + log σ(z) + log σ(−z)
+    x_1 < x_2 < …        see `ordered`
     simplex (K)          softmax(V z), V (K, K−1)        Σ log x_i + ½ log K        (isometric log-ratio)
     positive definite    L Lᵀ, L = tril(z), log diagonal n log 2 + Σ_i (n + 1 − i) log L_ii + Σ z_ii, i = 0..n−1
 
@@ -223,6 +224,12 @@ def transform_for(support: Support, shape: tuple[int, ...], name: str = "variabl
         if len(shape) != 2 or shape[0] != shape[1]:
             raise ParameterError(name, "shape", "square for a positive-definite matrix", shape)
         return PositiveDefinite(shape[0])
+    if support.kind == "ordered":
+        if not shape:
+            raise ParameterError(name, "shape", "with an axis along which the values are in order", shape)
+        from credo.inference.ordered import ordered_transform
+
+        return ordered_transform(size // shape[-1], shape[-1], float(np.max(support.low)), float(np.min(support.high)))
     raise ParameterError(
         "", f"support of {name}", "continuous for this engine", support.kind,
         "Use Gibbs or MetropolisHastings for discrete variables, or sum them out.",
