@@ -88,7 +88,24 @@ def test_other_families(credo, folder) -> None:
     found = credo("regress", "yes ~ dose", table, "--family", "bernoulli", "--draws", 400, "--json").json
     assert list(found["summary"]) == ["Intercept", "dose"]
     found = credo("regress", "k ~ dose", table, "--family", "binomial", "--trials", "9", "--draws", 400, "--json").json
-    assert found["family"] == "binomial"
+    assert (found["family"], found["link"]) == ("binomial", "logit")
+    formula = "k | trials(9) ~ dose"
+    again = credo("regress", formula, table, "--family", "binomial", "--draws", 400, "--json").json
+    assert again["summary"] == found["summary"]
+    found = credo("regress", formula, table, "--family", "binomial", "--link", "probit", "--draws", 400).out
+    assert "binomial (probit)" in found
+
+
+def test_ordered_categories_and_curves(credo, folder) -> None:
+    rows = [(x / 7, (x * 5) % 11 // 4, x) for x in range(1, 40)]
+    (folder / "o.csv").write_text("x,grade,y\n" + "".join(f"{x:.4f},{grade},{y}\n" for x, grade, y in rows))
+    how = ("--family", "ordinal", "--draws", 400, "-o", folder / "o.credo", "--json")
+    found = credo("regress", "grade ~ x", folder / "o.csv", *how).json
+    assert list(found["summary"]) == ["x", "cut(0 | 1)", "cut(1 | 2)"]
+    done = credo("predict", folder / "o.credo", folder / "o.csv", "--json")
+    assert done.code == 0
+    found = credo("regress", "y ~ s(x, k=5)", folder / "o.csv", "--draws", 100, "--json").json
+    assert "sd(s(x, k=5))" in found["summary"]
 
 
 def test_missing_cells_are_left_out_and_counted(credo, folder) -> None:

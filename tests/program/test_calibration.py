@@ -16,8 +16,8 @@ import pytest
 
 import credo as cr
 from credo.diagnostics import simulation_based_calibration
-from credo.prediction.draws import DrawsPredictive
 from credo.program.formula import regress
+from credo.program.predictive import ModelPredictive
 
 ALARM = 1e-3
 DRAWS = 96
@@ -35,7 +35,7 @@ def line(rng):
 
 
 def drawn(p):
-    assert isinstance(p, DrawsPredictive)
+    assert isinstance(p, ModelPredictive)
     return p.draws
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import credo as cr
-from credo.errors import DataError, NotIdentifiedError, ParameterError, UnavailableError
+from credo.errors import ConvergenceWarning, DataError, NotIdentifiedError, ParameterError, UnavailableError
 
 Y = np.array([28, 8, -3, 7, -1, 1, 18, 12.0])
 S = np.array([15, 10, 16, 11, 9, 11, 10, 18.0])
@@ -95,6 +95,53 @@ def test_importance_sampling_agrees_with_quadrature():
     for name in ("tau", "sigma"):
         assert abs(weighed.mean[name] - three.mean[name]) < 0.05 * three.sd[name]
         assert weighed.sd[name] == pytest.approx(three.sd[name], rel=0.1)
+
+
+def group_variances(groups: int) -> cr.Model:
+    """A variance for each group: more numbers than importance sampling takes, all of known conditionals."""
+    rng = np.random.default_rng(5)
+    m = cr.Model()
+    mu = m.latent("mu", cr.Normal(0, 10))
+    v = m.latent("v", cr.InverseGamma(shape=3, scale=2), shape=groups)
+    g = np.repeat(np.arange(groups), 6)
+    m.observed("y", cr.Normal(mu, cr.math.sqrt(v)[m.data("g", g)]), 1.0 + rng.normal(size=g.size))
+    return m
+
+
+def test_gibbs_where_all_conditionals_are_known():
+    fit = group_variances(20).fit(draws=400, random_state=0, target_acceptance=0.9)  # what may take over has that
+    assert fit.explain().treatment == {"mu": "gibbs", "v": "gibbs"}
+    assert fit.result.ok
+    assert "no sampling" not in str(fit.explain())
+
+
+def test_nuts_takes_over_where_gibbs_does_not_mix(monkeypatch):
+    from credo.program import plan
+    from credo.program.gibbs import chains
+
+    for module, name, value in ((plan, "MOST_BY_QUADRATURE", 0), (plan, "MOST_BY_IMPORTANCE", 2),
+                                (chains, "LONGEST", 0), (chains, "WARM_UP", 0), (chains, "FEWEST", 4)):  # fmt: skip
+        monkeypatch.setattr(module, name, value)
+    with pytest.warns(ConvergenceWarning):  # of so few draws
+        fit = group_variances(3).fit(draws=16, random_state=0, chains=2, warmup=50)
+    assert fit.explain().treatment == {"mu": "exact", "v": "nuts"}
+    assert "given up" in str(fit.explain())
+
+
+def test_resampled_draws_count_as_what_their_weights_are_worth():
+    from credo.inference.result import Result
+    from credo.program.posterior import ModelPosterior
+
+    rng = np.random.default_rng(0)
+    values = {"x": rng.normal(size=(4, 1000))}
+    plain, worth = (
+        ModelPosterior(values, Result("converged", "importance", certificate=c)).summary()["x"]
+        for c in ({}, {"effective": 150.0})
+    )
+    assert plain["ess_bulk"] > 3000
+    assert worth["ess_bulk"] == worth["ess_tail"] == 150.0
+    assert worth["mcse_mean"] == pytest.approx(worth["sd"] / 150**0.5)
+    assert worth["mcse_mean"] > 4 * plain["mcse_mean"]
 
 
 def test_evidence_equals_brute_force():

@@ -167,10 +167,10 @@ def test_conjugate_leaves(name):
     np.testing.assert_allclose(posterior.mean["x"], mean, rtol=1e-12)
     plan = plan_of(m)
     law = plan.leaves[0].posterior
-    from credo.program.fitting import full_target
+    from credo.program.density import joint_target
     from credo.program.forward import law_at
 
     after = law_at(law, {}, {}, 1, plan.leaves[0].node.ndim)
     x = np.asarray(posterior["x"][0])
-    joint = full_target(plan).evaluate(np.ravel(x)).log_density
+    joint = joint_target([f.term for f in plan.factors], plan.latents).evaluate(np.ravel(x)).log_density
     assert posterior.log_evidence == pytest.approx(joint - float(after.log_prob(x)), rel=1e-10)

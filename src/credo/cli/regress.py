@@ -12,7 +12,10 @@ from credo.cli.terminal import Terminal
 
 __all__ = ["regress"]
 
-FAMILIES = ("gaussian", "student_t", "bernoulli", "binomial", "poisson", "negative_binomial")
+# As in `credo.program.formula.families`, which takes its time to import.
+FAMILIES = ("gaussian", "student_t", "bernoulli", "binomial", "poisson", "negative_binomial", "zero_inflated_poisson",
+            "gamma", "exponential", "lognormal", "beta", "ordinal")  # fmt: skip
+LINKS = ("logit", "probit", "cloglog")
 
 
 @with_terminal
@@ -28,8 +31,13 @@ def regress(
     family: Annotated[
         str, typer.Option("--family", metavar="NAME", help=f"{', '.join(FAMILIES[:-1])} or {FAMILIES[-1]}.")
     ] = "gaussian",
+    link: Annotated[
+        str | None,
+        typer.Option("--link", metavar="NAME", help="Of bernoulli, binomial, beta, ordinal: logit, probit or cloglog."),
+    ] = None,
     trials: Annotated[
-        str | None, typer.Option("--trials", metavar="COLUMN", help="Of the binomial: a column, or a number.")
+        str | None,
+        typer.Option("--trials", metavar="COLUMN", help="Of the binomial, as k | trials(n): a column, or a number."),
     ] = None,
     interval: Annotated[float, typer.Option("--interval", metavar="MASS", help="What the intervals hold.")] = 0.9,
     levels: Annotated[
@@ -44,14 +52,15 @@ def regress(
 ) -> None:
     """Fit a regression written as a formula; tell coefficients with intervals, priors, and how it was done."""
     from credo.cli.fit import checked_output
-    from credo.cli.regression import explained, record, summary_table
+    from credo.cli.regression import explained, record, summary_table, title_of
 
     mass = checked_mass(interval)
-    _check(family, trials)
+    _check(formula, family, link, trials)
     if output is not None:
         checked_output(output, data)
     groups = tuple(levels or ())
-    fit = _fitted(formula, data, reading, terminal, family=family, trials=trials, groups=groups, draws=draws, seed=seed)
+    how = {"family": family, "link": link, "trials": trials, "draws": draws, "seed": seed}
+    fit = _fitted(formula, data, reading, terminal, groups, **how)
     found = fit.summary(mass)
     by_level = {group: fit.summary(mass, group=group) for group in groups}
     if output is not None:
@@ -62,7 +71,7 @@ def regress(
     said = {group: {row: summary[row] for row in summary} for group, summary in by_level.items()}
     rest = {"levels": said, "warnings": terminal.warned, "output": None if output is None else str(output)}
     terminal.document({**record(fit, found, mass), **rest})
-    terminal.say(f"{fit.formula}   {family}, {fit.n_rows:,} rows", summary_table(found, mass))
+    terminal.say(title_of(fit), summary_table(found, mass))
     for group, summary in by_level.items():
         terminal.say(f"Levels of {group}, as differences from what all share:", summary_table(summary, mass))
     terminal.say(*explained(fit))
@@ -71,8 +80,8 @@ def regress(
 
 
 def _fitted(
-    formula: str, data: str, reading: Reading, terminal: Terminal, *, family: str, trials: str | None,
-    groups: tuple[str, ...], draws: int, seed: int,
+    formula: str, data: str, reading: Reading, terminal: Terminal, groups: tuple[str, ...], *, family: str,
+    link: str | None, trials: str | None, draws: int, seed: int,
 ) -> Any:  # fmt: skip
     from credo.errors import ParameterError
     from credo.program.formula import parse
@@ -88,15 +97,19 @@ def _fitted(
             raise ParameterError("", "--levels", wanted, group)
     number = int(trials) if trials is not None and trials.isdigit() and trials not in table.columns else trials
     with terminal.step("Fitting"):
-        return fit_formula(read, table, family, trials=number, draws=draws, random_state=seed)
+        return fit_formula(read, table, family, link=link, trials=number, draws=draws, random_state=seed)
 
 
-def _check(family: str, trials: str | None) -> None:
+def _check(formula: str, family: str, link: str | None, trials: str | None) -> None:
     from credo.errors import ParameterError
 
     if family not in FAMILIES:
         raise ParameterError("", "--family", f"one of {', '.join(FAMILIES)}", family)
-    if family == "binomial" and trials is None:
-        raise ParameterError("", "--trials", "a column or a number, with --family binomial", trials)
+    if link is not None and link not in LINKS:
+        raise ParameterError("", "--link", f"one of {', '.join(LINKS)}", link)
+    stated = any(word in formula.partition("~")[0] for word in ("trials(", "prop(", "cbind("))
+    if family == "binomial" and trials is None and not stated:
+        raise ParameterError("", "--trials", "a column or a number, with --family binomial", trials,
+                             "Or write 'k | trials(n) ~ x'.")  # fmt: skip
     if family != "binomial" and trials is not None:
         raise ParameterError("", "--trials", f"left out with --family {family}", trials)

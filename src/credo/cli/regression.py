@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["SavedRegression", "explained", "is_regression", "record", "summary_table"]
+__all__ = ["SavedRegression", "explained", "is_regression", "record", "summary_table", "title_of"]
 
 # Rows predicted at once: with 4,000 draws, as many as a `Model` predicts without taking fewer of these.
 _ROWS = 5000
@@ -49,8 +49,7 @@ class SavedRegression:
 
     def told(self) -> list[Any]:
         fit = self.fit
-        title = f"A regression: {fit.formula}   {fit.family}, {fit.n_rows:,} rows"
-        return [title, summary_table(fit.summary(self.mass), self.mass), *explained(fit)]
+        return [f"A regression: {title_of(fit)}", summary_table(fit.summary(self.mass), self.mass), *explained(fit)]
 
     def open(self, data: Any, **how: Any) -> Any:
         """A table of new rows, its columns read as those of the fit."""
@@ -74,6 +73,11 @@ class SavedRegression:
             part = slice(start, start + _ROWS)
             number = None if trials is None else trials[part]
             yield function(kept[part], self.fit.predict_encoded(rows.take(part), number, self.new_levels, self.seed))
+
+
+def title_of(fit: Any) -> str:
+    """The formula, the family (and its link, where another is usual), how many rows."""
+    return f"{fit.formula}   {fit.said_family}, {fit.n_rows:,} rows"
 
 
 def summary_table(summary: Any, mass: float) -> Any:
@@ -100,6 +104,7 @@ def record(fit: Any, summary: Any, mass: float) -> dict[str, Any]:
         "kind": "regression",
         "formula": str(fit.formula),
         "family": fit.family,
+        "link": fit.of_family.link,
         "rows": fit.n_rows,
         "interval": mass,
         "summary": {row: summary[row] for row in summary},

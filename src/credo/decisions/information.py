@@ -11,7 +11,6 @@ from credo.decisions.losses import as_loss
 from credo.distributions.base import Family
 from credo.errors import ParameterError
 from credo.prediction.classes import ClassPredictive
-from credo.prediction.draws import DrawsPredictive
 from credo.prediction.predictive import Predictive
 
 __all__ = ["InformationValue", "value_of_information"]
@@ -45,7 +44,8 @@ def value_of_information(joint: Any, loss: Any, *, states: Any = None) -> Inform
     ----------
     joint : a table p(state, signal) (k, s); or p(state) (k,); or a `Predictive` or family, row by row.
         Posterior draws of class probabilities (S, k) are the table ``draws.T / S``: the signal is the
-        parameter. A `DrawsPredictive` with `conditional` takes the parameter as the signal by itself.
+        parameter. A `DrawsPredictive` with `conditional`, and a prediction of a `Model`, takes the parameter as
+        the signal by itself.
     loss : a loss of `cr.losses`, or a function of (action, y)
     states : labels (k,) of a table's rows; by default 0..k−1
 
@@ -93,8 +93,8 @@ def _of_predictive(predictive: Any, loss: Any) -> InformationValue:
     action = loss.act(predictive)
     now = loss.expected(predictive, action)
     perfect = np.maximum(now - loss.least(predictive), 0.0)
-    if not isinstance(predictive, DrawsPredictive) or predictive.conditional is None:
+    given = getattr(predictive, "conditional", None)
+    if given is None or not hasattr(predictive, "draws"):
         return InformationValue(action, now, perfect)
-    given = predictive.conditional
     known = np.broadcast_to(loss.expected(given, loss.act(given)), predictive.draws.shape).mean(axis=0)
     return InformationValue(action, now, perfect, np.maximum(now - known, 0.0))

@@ -6,6 +6,7 @@ on matplotlib axes (extra `plots`) and reports write as SVG without it.
 `beliefs`      coefficients, posteriors
 `predictions`  predictions along a column; the share of their doubt that more data would remove
 `checks`       calibration, and what models leave
+`model_checks` what checking a model found
 `choices`      models compared, actions, thresholds, learning curves
 `chains`       MCMC runs, and simulation-based calibration
 `bounds`       how EM rose
@@ -72,6 +73,17 @@ from credo.plots.drawing import draw
 from credo.plots.evidence import EvidenceSurface, evidence_surface
 from credo.plots.fields import FunctionMaps, Surface, function_maps, surface
 from credo.plots.fronts import FrontFigure, HypervolumeFigure, front, hypervolume_history
+from credo.plots.model_checks import (
+    PriorQuantilesFigure,
+    ReplicatesFigure,
+    RootogramFigure,
+    StatisticsFigure,
+    model_check,
+    prior_quantiles,
+    replicates,
+    rootogram,
+    test_statistics,
+)
 from credo.plots.parallel import ParallelFigure, parallel_coordinates
 from credo.plots.predictions import (
     ClassProbabilities,
@@ -87,6 +99,15 @@ from credo.plots.studies import HistoryFigure, ImportancesFigure, history, impor
 from credo.plots.trials import ObjectiveBelief, objective_belief
 
 __all__ = [
+    "PriorQuantilesFigure",
+    "ReplicatesFigure",
+    "RootogramFigure",
+    "StatisticsFigure",
+    "model_check",
+    "prior_quantiles",
+    "replicates",
+    "rootogram",
+    "test_statistics",
     "draw",
     "forest",
     "posterior_density",

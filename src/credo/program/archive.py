@@ -10,27 +10,23 @@ import numpy as np
 from credo.distributions.base import Family
 from credo.distributions.slopes import unchecked
 from credo.distributions.support import Support
-from credo.errors import FileFormatError
-from credo.program.nodes import Node
+from credo.errors import FileFormatError, SaveError
+from credo.program.nodes import Node, described
 from credo.saving.registry import entry_of, find
 
 if TYPE_CHECKING:
     from credo.program.model import Model
 
-__all__ = ["model_from_state", "model_state"]
+__all__ = ["everything", "model_from_state", "model_state"]
 
 
 def model_state(model: Model) -> dict[str, Any]:
     """Names, dims and nodes; nothing in it is code."""
-    roots = [
-        *model.nodes.values(),
-        *(f.node for f in model.factors),
-        *(f.hidden for f in model.factors if f.hidden is not None),
-    ]
-    order = _everything(roots)
+    order = everything(model)
     at = {node.number: i for i, node in enumerate(order)}
     return {
         "sizes": dict(model.sizes),
+        "stated": list(model.stated),
         "labels": {name: labels.tolist() for name, labels in model.labels.items()},
         "nodes": [_node_state(node, at) for node in order],
         "named": {name: at[node.number] for name, node in model.nodes.items()},
@@ -58,6 +54,7 @@ def model_from_state(state: Mapping[str, Any]) -> Model:
         for each in state["nodes"]:
             nodes.append(_node(each, nodes, model))
         model.sizes = dict(state["sizes"])
+        model.stated = list(state.get("stated", []))
         model.labels = {name: np.asarray(labels) for name, labels in state["labels"].items()}
         model.nodes = {name: nodes[i] for name, i in state["named"].items()}
         for f in state["factors"]:
@@ -69,9 +66,15 @@ def model_from_state(state: Mapping[str, Any]) -> Model:
     return model
 
 
-def _everything(roots: list[Node]) -> list[Node]:
+def everything(model: Model) -> list[Node]:
+    """Every node, also those only laws and terms are made of, in the order they were made."""
+    roots = [
+        *model.nodes.values(),
+        *(f.node for f in model.factors),
+        *(f.hidden for f in model.factors if f.hidden is not None),
+    ]
     seen: dict[int, Node] = {}
-    stack = list(roots)
+    stack: list[Node] = list(roots)
     while stack:
         node = stack.pop()
         if node.number not in seen:
@@ -82,10 +85,16 @@ def _everything(roots: list[Node]) -> list[Node]:
 
 
 def _node_state(node: Node, at: Mapping[int, int]) -> dict[str, Any]:
+    if "function" in node.static:
+        raise SaveError(
+            f"{described(node)} holds a function of yours, which a file of data cannot keep.",
+            value=node.static["function"],
+            remedy="Save the posterior without its model: dataclasses.replace(posterior, model=None).",
+        )
     static = dict(node.static)
     support = static.pop("support", None)
     if "key" in static:
-        static["key"] = [["slice", k.start, k.stop, k.step] if isinstance(k, slice) else int(k) for k in static["key"]]
+        static["key"] = [_key_state(k) for k in static["key"]]
     return {
         "kind": node.kind, "parents": [at[p.number] for p in node.parents], "shape": list(node.shape),
         "dims": list(node.dims), "name": node.name, "value": node.value, "static": static,
@@ -94,10 +103,14 @@ def _node_state(node: Node, at: Mapping[int, int]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _key_state(k: Any) -> Any:
+    return ["slice", k.start, k.stop, k.step] if isinstance(k, slice) else None if k is None else int(k)
+
+
 def _node(state: Mapping[str, Any], nodes: list[Node], model: Model) -> Node:
     static = dict(state["static"])
     if "key" in static:
-        static["key"] = tuple(slice(*k[1:]) if isinstance(k, (list, tuple)) else int(k) for k in static["key"])
+        static["key"] = tuple(slice(*k[1:]) if isinstance(k, (list, tuple)) else k for k in static["key"])
     if state["support"] is not None:
         static["support"] = Support(*state["support"])
     law = None if state["law"] is None else _law(state["law"], nodes)

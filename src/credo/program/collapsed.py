@@ -5,23 +5,26 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import gammaln
 
-from credo.distributions import Flat, InverseGamma
+from credo.distributions import Flat
 from credo.errors import NotIdentifiedError, NumericalError
 from credo.inference.gaussian_block import GaussianBelief, GaussianBlock
-from credo.inference.result import Result
 from credo.inference.target import Target
 from credo.inference.transforms import unconstrained
 from credo.program.evaluate import Program
 from credo.program.explain import Step
-from credo.program.fitting import Found, in_chains, numerical, sampled
+from credo.program.finite.settled import unwarned
+from credo.program.fitting import Found, numerical, sampled
 from credo.program.passes.centring import typical
-from credo.program.passes.factors import rows_of
+from credo.program.passes.factors import rows_of, sites_of
 from credo.program.plan import Plan
+from credo.program.reasons import reason, with_reasons
+
+if TYPE_CHECKING:
+    from credo.inference.laplace_block import LaplaceBlock
 
 __all__ = ["Collapsed", "fit_collapsed"]
 
@@ -36,15 +39,16 @@ ROUNDING = 1e-14
 class Collapsed:
     """log p(θ, data) = Σ log densities of θ + log ∫ of the block, as a function of the remaining latent nodes θ.
 
-    `target` is that density for any engine; `belief(values)` the block's Normal law given θ.
+    `target` is that density for any engine; `belief(values)` the block's Normal law given θ. Where the block has sites,
+    both are Laplace's approximation.
     """
 
     def __init__(self, plan: Plan) -> None:
         self.plan, self.rest = plan, plan.rest
         self.nodes = plan.block.nodes if plan.block else ()
         rows = rows_of(plan.factors, plan.block) if plan.block else []
-        factors = [each.factor for each in rows]
-        self.block = GaussianBlock(factors, plan.block.size, name="Model") if plan.block else None
+        sites = sites_of(plan.factors, plan.block) if plan.block else []
+        self.block = _engine([each.factor for each in rows], [each.site for each in sites], plan)
         done = {id(factor) for leaf in plan.leaves for factor in leaf.factors}
         terms = [
             factor.term
@@ -52,10 +56,10 @@ class Collapsed:
             if id(factor) not in done and not (plan.block and plan.block.touches(factor))
         ]
         terms += [leaf.marginal for leaf in plan.leaves]
-        coefficients = [node for each in rows for node in each.coefficients]
+        coefficients = [node for each in (*rows, *sites) for node in each.coefficients]
         self._program = Program([*terms, *coefficients], self.rest)
         self._n_terms = len(terms)
-        slots = [slot for s in self.block.slots for slot in (*s.a, *s.b, s.s)] if self.block else []
+        slots = [slot for s in self.block.slots for slot in _all_slots(s)] if self.block else []
         ones = self._program.values({node.number: np.ones(node.shape) for node in self.rest})
         self._base = np.empty(self.block.n_coefficients if self.block else 0)
         self._slots: list[tuple[int, slice]] = []
@@ -73,13 +77,14 @@ class Collapsed:
     def target(self) -> Target:
         """The collapsed density over θ."""
         shapes = {str(node.name): node.shape for node in self.rest}
-        return Target(
+        target = Target(
             self._log_density,
             shapes,
             value_and_gradient=self._value_and_gradient,
             supports={str(node.name): node.support for node in self.rest},
             dims={str(node.name): node.axes for node in self.rest},
         )
+        return with_reasons(target, self._program.outputs, self.rest)
 
     @cached_property
     def start(self) -> np.ndarray:
@@ -90,6 +95,17 @@ class Collapsed:
             return medians
         zero = unconstrained(self.target)[1].forward(np.zeros(len(medians)))
         return max((medians, zero), key=self._log_density)
+
+    def start_at(self, initial: Any) -> None:
+        """Begin at these values by name, where they are so given."""
+        if not isinstance(initial, Mapping) or not self.rest:
+            return
+        given = {
+            number: np.broadcast_to(np.asarray(initial.get(str(node.name), value), dtype=np.float64), node.shape)
+            for node in self.rest
+            for number, value in [(node.number, self.inputs(self.start)[node.number])]
+        }
+        self.__dict__["start"] = np.concatenate([np.ravel(given[node.number]) for node in self.rest])
 
     def inputs(self, x: np.ndarray) -> dict[int, np.ndarray]:
         """θ (..., dim) by node."""
@@ -154,9 +170,7 @@ class Collapsed:
         return np.concatenate([self._log_marginals(part) for part in np.array_split(rows, 2)])
 
     def _log_density(self, x: np.ndarray) -> float:
-        with np.errstate(all="ignore"):
-            outputs = self._program.values(self.inputs(x))
-        prior, coefficients = float(sum(outputs[: self._n_terms])), self.coefficients(outputs)
+        prior, coefficients = self.prior_and_coefficients(x)
         if not (np.isfinite(prior) and np.isfinite(coefficients).all()):
             return -np.inf
         block = self.block
@@ -166,6 +180,12 @@ class Collapsed:
             return prior + block.log_marginal(coefficients, gradient=False)[0]
         except (NotIdentifiedError, NumericalError):
             return -np.inf
+
+    def prior_and_coefficients(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """Σ log densities of θ (dim,) that the block is not in, and the block's coefficients there."""
+        with np.errstate(all="ignore"):
+            outputs = self._program.values(self.inputs(x))
+        return float(sum(outputs[: self._n_terms])), self.coefficients(outputs)
 
     def _value_and_gradient(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         with np.errstate(all="ignore"):  # what is not finite counts as density 0
@@ -192,7 +212,7 @@ class Collapsed:
 
     def belief(self, x: np.ndarray) -> GaussianBelief:
         """The block's law given θ (dim,)."""
-        coefficients, block = self.coefficients(self._program.values(self.inputs(x))), self.block
+        coefficients, block = self.prior_and_coefficients(x)[1], self.block
         assert block is not None
         return self._identified(lambda: block.condition(coefficients))
 
@@ -203,7 +223,14 @@ class Collapsed:
         as zero.
         """
         if self.block is not None:
-            self.belief(self.start)
+            try:
+                self.belief(self.start)
+            except NumericalError as error:
+                told = reason(self._program.outputs, self.rest, self.inputs(self.start))
+                if not told:
+                    raise
+                raise NumericalError(f"Model: {told}, where the search of the posterior begins.", value=self.start,
+                                     remedy="Restrict what it is computed from, or its priors.") from error  # fmt: skip
 
     def require_noise(self, z: np.ndarray) -> None:
         """`NotIdentifiedError` if a standard deviation at free coordinates z is but the rounding of its data."""
@@ -211,7 +238,7 @@ class Collapsed:
             return
         x = unconstrained(self.target)[1].forward(z)
         coefficients = self.coefficients(self._program.values(self.inputs(x)))
-        for factor, slots in zip(self.block.factors, self.block.slots, strict=True):
+        for factor, slots in zip(self.block.factors, self.block.slots, strict=False):  # sites come after factors
             size = max((float(np.abs(c).max(initial=0.0)) for c in factor.constants), default=0.0)
             if factor.n > 1 and np.max(coefficients[slots.s]) < ROUNDING * size:
                 raise NotIdentifiedError(
@@ -233,13 +260,17 @@ class Collapsed:
             return evaluate()
         except NotIdentifiedError as error:
             columns = np.atleast_1d(np.asarray(error.value, dtype=np.int64)) if error.value is not None else []
-            names = [self._label(int(column)) for column in columns[:8]]
+            names = self.labels(columns)
             raise NotIdentifiedError(
                 f"Model: the data and the priors do not determine {', '.join(names) or 'the linear block'}: the "
                 "posterior is improper.",
                 value=names,
                 remedy="Give a proper prior, such as Normal(0, 10), or leave out an effect that repeats others.",
             ) from None
+
+    def labels(self, columns: Any) -> list[str]:
+        """Names of the block's entries of these numbers, eight at most."""
+        return [self._label(int(column)) for column in columns[:8]]
 
     def _label(self, column: int) -> str:
         for node in self.nodes:
@@ -250,20 +281,45 @@ class Collapsed:
         return "?"
 
 
+def _engine(factors: list[Any], sites: list[Any], plan: Plan) -> GaussianBlock | LaplaceBlock | None:
+    if plan.block is None:
+        return None
+    if not sites:
+        return GaussianBlock(factors, plan.block.size, name="Model")
+    from credo.inference.laplace_block import LaplaceBlock
+
+    return LaplaceBlock(factors, sites, plan.block.size, name="Model")
+
+
+def _all_slots(slots: Any) -> list[slice]:
+    """Of a factor or a site, in the order of its coefficients."""
+    return [*slots.a, *slots.b, *(slots.psi if hasattr(slots, "psi") else [slots.s])]
+
+
 def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
     """Draws of θ, of the block and of the leaves, and the evidence where all priors are proper."""
+    if plan.is_nested:
+        from credo.program.nested import fit_nested
+
+        return fit_nested(plan, draws, rng, options)
     collapsed = Collapsed(plan)
+    collapsed.start_at(options.get("initial"))
     collapsed.require_identified()
     if plan.method == "exact":
-        return _exact(collapsed, draws, rng) if plan.variance is None else _exact_scaled(collapsed, draws, rng)
+        from credo.program.exact import fit_exact, fit_exact_scaled
+
+        return (fit_exact if plan.variance is None else fit_exact_scaled)(collapsed, draws, rng)
     names, steps = tuple(str(n.name) for n in plan.rest), []
     if plan.method == "quadrature":
         from credo.program.quadrature import fit_quadrature
 
         found = fit_quadrature(collapsed, draws, rng)
-        if found.result.ok or (collapsed.block is not None and not collapsed.has_batch):
+        if found is None:
+            steps.append(Step("rest", names, "quadrature met too many nodes: importance sampling"))
+        elif found.result.ok or (collapsed.block is not None and not collapsed.has_batch):
             return found
-        steps.append(Step("rest", names, "quadrature did not reach its accuracy: importance sampling"))
+        else:
+            steps.append(Step("rest", names, "quadrature did not reach its accuracy: importance sampling"))
     if plan.method in ("quadrature", "importance"):
         from credo.program.importance import fit_importance
 
@@ -275,7 +331,8 @@ def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Map
         found = sampled(plan, draws, rng, options)
         return dataclasses.replace(found, steps=[*steps, *found.steps], method="nuts")
     method = plan.method if plan.method in BY_NAME else "nuts"
-    found = numerical(collapsed.target, method, draws, rng, options)
+    with unwarned(plan):
+        found = numerical(collapsed.target, method, draws, rng, options)
     x = np.concatenate([v.reshape(*v.shape[:2], -1) for v in found.values.values()], axis=2)
     chains, n = x.shape[:2]
     rows = x.reshape(chains * n, -1)
@@ -285,55 +342,6 @@ def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Map
     drawn |= leaf_draws(collapsed, rows, rng)
     values = {**found.values, **{k: v.reshape(chains, n, *v.shape[1:]) for k, v in drawn.items()}}
     return Found(ordered(plan, values), found.result, found.sample_stats, steps=steps, method=method)
-
-
-def _exact(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found:
-    """Nothing but the block and the leaves."""
-    plan, values, moments = collapsed.plan, {}, {}
-    evidence = float(sum(collapsed._program.values({})[: collapsed._n_terms]))
-    if plan.block is not None:
-        belief = collapsed.belief(np.empty(0))
-        values |= collapsed.split(belief.sample(draws, rng))
-        sds = collapsed.split(belief.sd)
-        moments |= {name: (mean, sds[name]) for name, mean in collapsed.split(belief.mean).items()}
-        evidence += belief.log_marginal
-    values |= leaf_draws(collapsed, np.empty((draws, 0)), rng)
-    moments |= {name: (m[0], sd[0]) for name, (m, sd) in leaf_moments(collapsed, np.empty((1, 0))).items()}
-    return Found(ordered(plan, in_chains(values)), Result("exact", "exact"),
-                 log_evidence=evidence if collapsed.is_proper else float("nan"), moments=moments)  # fmt: skip
-
-
-def _exact_scaled(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found:
-    """A block whose sds are all known numbers times √v, v Inverse-Gamma: see `passes.scale`."""
-    plan, block = collapsed.plan, collapsed.block
-    assert block is not None
-    assert plan.variance is not None
-    law: Any = plan.variance.law
-    rows = sum(factor.n for factor in block.factors) - block.size
-    one, two = (np.full(1, v) for v in (1.0, 2.0))
-    outputs = collapsed._program.values(collapsed.inputs(one))
-    first = block.log_marginal(collapsed.coefficients(outputs), gradient=False)[0]
-    second = collapsed.coefficients(collapsed._program.values(collapsed.inputs(two)))
-    quadratic = 4.0 * (block.log_marginal(second, gradient=False)[0] - first + 0.5 * rows * np.log(2.0))
-    after = InverseGamma(shape=law.shape + 0.5 * rows, scale=law.scale + 0.5 * quadratic)
-    others = float(sum(outputs[: collapsed._n_terms]) - law.log_prob(1.0))
-    normal = (
-        law.shape * np.log(law.scale) - gammaln(law.shape) + gammaln(after.shape) - after.shape * np.log(after.scale)
-    )
-    evidence = others + first + 0.5 * quadratic + float(normal)
-    belief = collapsed.belief(one)
-    v = np.asarray(after.sample(draws, rng))
-    z = belief.mean + np.sqrt(v)[:, None] * (belief.sample(draws, rng) - belief.mean)
-    name = str(plan.variance.name)
-    values = {name: v, **collapsed.split(z), **leaf_draws(collapsed, v[:, None], rng)}
-    with np.errstate(all="ignore"):
-        scale = np.sqrt(np.asarray(after.mean))
-        moments = {name: (np.asarray(after.mean), np.asarray(after.sd))}
-    sds = collapsed.split(scale * belief.sd)
-    moments |= {k: (mean, sds[k]) for k, mean in collapsed.split(belief.mean).items()}
-    moments |= {k: (m[0], sd[0]) for k, (m, sd) in leaf_moments(collapsed, one[None]).items()}
-    return Found(ordered(plan, in_chains(values)), Result("exact", "exact"),
-                 log_evidence=evidence if collapsed.is_proper else float("nan"), moments=moments)  # fmt: skip
 
 
 def leaf_draws(collapsed: Collapsed, rows: np.ndarray, rng: np.random.Generator) -> dict[str, np.ndarray]:

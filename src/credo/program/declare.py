@@ -18,7 +18,8 @@ from credo.program.evaluate import Program
 from credo.program.nodes import Dims, Node, as_node, joined, topological
 
 __all__ = ["certain_zeros", "checked_bound", "checked_dims", "checked_law", "checked_name", "checked_shape",
-           "checked_support", "checked_values", "law_axes", "owned"]  # fmt: skip
+           "checked_support", "checked_values", "has_states", "is_discrete", "law_axes",
+           "owned"]  # fmt: skip
 
 
 def checked_name(name: Any, taken: Sequence[str]) -> str:
@@ -148,6 +149,9 @@ def law_axes(owner: str, law: Family) -> tuple[tuple[int, ...], Dims]:
     """Shape and dims of one draw: parameters broadcast against each other, then the event's axes."""
     if is_opaque(law):
         return law.batch_shape, (None,) * len(law.batch_shape)
+    if type(law).__name__ == "Chain":
+        start = as_node(law.parameters["initial"])
+        return (*start.shape[:-1], 1), (*start.dims[:-1], None)  # as long as it is declared
     nodes = [as_node(value) for value in law.parameters.values()]
     if not nodes:
         return (), ()
@@ -169,6 +173,14 @@ def _without_last(node: Node) -> Node:
 def is_discrete(law: Family) -> bool:
     """Whether its values are counts or categories."""
     return type(law).__name__ in DISCRETE
+
+
+def has_states(law: Family) -> bool:
+    """Whether its values are finitely many whole numbers, which can be summed over."""
+    if not is_discrete(law) or law.event_ndim:
+        return False
+    high = law.support.high
+    return bool(np.all(np.isfinite(_end(high, 1) if isinstance(high, Node) else high)))
 
 
 # -- what a law can produce --------------------------------------------------------------------------------------------

@@ -1,12 +1,12 @@
 """Log densities as nodes: the operation `log_density` sums log p(x | parameters) over an array.
 
-`factor_density(factor)` is the node of one factor; `Joint` is their sum as a function of the latent nodes, with its
-gradient.
+`joint_target` is the sum of such nodes as a function of the latent nodes, with its gradient. Densities of single cells
+are in `finite.cells`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,11 @@ from credo.inference.target import Target
 from credo.program.evaluate import Program
 from credo.program.nodes import Node, apply, as_node
 from credo.program.ops import OPS, Op, aligned, unbroadcast
+from credo.program.reasons import with_reasons
 
 HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
-__all__ = ["DISCRETE", "is_opaque", "log_density", "joint_target"]
+__all__ = ["DISCRETE", "RULES", "by_logit", "has_logit", "is_opaque", "joint_target", "log_density"]
 
 #: families of counts and categories, whose values have no slope
 DISCRETE = frozenset({"Poisson", "Bernoulli", "Binomial", "NegativeBinomial", "Categorical", "Geometric",
@@ -37,10 +38,17 @@ def is_opaque(law: Any) -> bool:
     )
 
 
+#: (law, x) → the node of Σ log p(x) by a better route, or None; tried first
+RULES: list[Callable[[Any, Node], Node | None]] = []
+
+
 def log_density(law: Any, x: Node) -> Node:
     """The node of Σ log p(x) over all entries."""
-    if type(law).__name__ in ("Bernoulli", "Binomial") and isinstance(law.p, Node) and law.p.kind == "expit":
-        return _by_logit(law, x)
+    for rule in RULES:
+        if (found := rule(law, x)) is not None:
+            return found
+    if has_logit(law):
+        return by_logit(law, x).sum()
     if is_opaque(law):
         return Node("log_density", [x], shape=(), dims=(), static={"law": law, "family": type(law), "names": []})
     names = [name for name, value in law.parameters.items() if value is not None]
@@ -49,14 +57,19 @@ def log_density(law: Any, x: Node) -> Node:
     return Node("log_density", parents, shape=(), dims=(), static=static)
 
 
-def _by_logit(law: Any, x: Node) -> Node:
-    """Σ y η − n log(1 + e^η) + log C(n, y), finite for any logit η, where p = 1/(1 + e^−η) rounds to 0 or 1."""
+def has_logit(law: Any) -> bool:
+    """Whether its probability is 1/(1 + e^−η) of a node η."""
+    return type(law).__name__ in ("Bernoulli", "Binomial") and isinstance(law.p, Node) and law.p.kind == "expit"
+
+
+def by_logit(law: Any, x: Node) -> Node:
+    """y η − n log(1 + e^η) + log C(n, y), finite for any logit η, where p = 1/(1 + e^−η) rounds to 0 or 1."""
     logit = law.p.parents[0]
     if type(law).__name__ == "Bernoulli":
-        return (x * logit - apply("softplus", logit)).sum()
+        return x * logit - apply("softplus", logit)
     n = as_node(law.n)
     choose = apply("gammaln", n + 1.0) - apply("gammaln", x + 1.0) - apply("gammaln", n - x + 1.0)
-    return (x * logit - n * apply("softplus", logit) + choose).sum()
+    return x * logit - n * apply("softplus", logit) + choose
 
 
 def _forward(values: Sequence[np.ndarray], lead: Sequence[bool], static: dict[str, Any]) -> np.ndarray:
@@ -181,10 +194,11 @@ def joint_target(
         total = float(sum(values))
         return total, np.concatenate([gradients[number].ravel() for number, _, _ in blocks])
 
-    return Target(
+    target = Target(
         lambda x: float(np.sum(program.values(inputs(x)))),
         shapes,
         value_and_gradient=value_and_gradient,
         supports={str(node.name): node.support for node in latents},
         dims={str(node.name): node.axes for node in latents},
     )
+    return with_reasons(target, terms, latents, data)

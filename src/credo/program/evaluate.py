@@ -52,13 +52,15 @@ class Program:
                     raise KeyError(f"no value for {node!r}")
                 self._fixed[node.number] = np.asarray(value, dtype=np.float64)  # integers would wrap, bools add as or
         self._varying = varying
-        # What a step needs, looked up once: function, pull, number, parents' numbers, which of them vary, static.
+        # What a step needs, looked up once: function, pull, both at once or None, number, parents' numbers, which of
+        # them vary, none of them, static.
         self._steps = []
         for node in steps:
             op, numbers = OPS[node.kind], tuple(parent.number for parent in node.parents)
             varies = tuple(number in varying for number in numbers)
             static = {**node.static, "varies": varies}
-            self._steps.append((op.forward, op.pull, node.number, numbers, varies, (False,) * len(numbers), static))
+            none = (False,) * len(numbers)
+            self._steps.append((op.forward, op.pull, op.linear, node.number, numbers, varies, none, static))
 
     def values(self, inputs: Mapping[int, np.ndarray], lead: bool = False) -> list[np.ndarray]:
         """The outputs; with `lead` every input has a leading axis of draws, and so has every output that depends on
@@ -73,26 +75,42 @@ class Program:
     def _run(self, inputs: Mapping[int, np.ndarray], lead: bool) -> dict[int, np.ndarray]:
         values = dict(self._fixed)
         values.update(inputs)
-        for forward, _, number, parents, varies, none, static in self._steps:
+        for forward, _, _, number, parents, varies, none, static in self._steps:
             values[number] = forward([values[k] for k in parents], varies if lead else none, static)
         return values
+
+    def _linearised(self, inputs: Mapping[int, np.ndarray]) -> tuple[dict[int, np.ndarray], dict[int, Any]]:
+        """Values, and the pulls of those operations that found theirs together with the value."""
+        values = dict(self._fixed)
+        values.update(inputs)
+        pulls: dict[int, Any] = {}
+        for forward, _, linear, number, parents, _, none, static in self._steps:
+            arguments = [values[k] for k in parents]
+            if linear is None:
+                values[number] = forward(arguments, none, static)
+            else:
+                values[number], pulls[number] = linear(arguments, static)
+        return values, pulls
 
     def value_and_pull(
         self, inputs: Mapping[int, np.ndarray]
     ) -> tuple[list[np.ndarray], Callable[[Sequence[Any]], dict[int, np.ndarray]]]:
         """Outputs, and the function from their gradients to the inputs' (by number)."""
-        values = self._run(inputs, False)
+        values, pulls = self._linearised(inputs)
 
         def pull(seeds: Sequence[Any]) -> dict[int, np.ndarray]:
             gradients: dict[int, Any] = {}
             for node, seed in zip(self.outputs, seeds, strict=True):
                 if node.number in self._varying and seed is not None:
                     gradients[node.number] = gradients.get(node.number, 0.0) + np.asarray(seed)
-            for _, back, number, parents, varies, _, static in reversed(self._steps):
+            for _, back, _, number, parents, varies, _, static in reversed(self._steps):
                 flowing = gradients.pop(number, None)
                 if flowing is None:
                     continue
-                found = back(flowing, values[number], [values[k] for k in parents], static)
+                if number in pulls:
+                    found = pulls[number](flowing)
+                else:
+                    found = back(flowing, values[number], [values[k] for k in parents], static)
                 for parent, has, gradient in zip(parents, varies, found):
                     if has and gradient is not None:
                         gradients[parent] = gradients[parent] + gradient if parent in gradients else gradient

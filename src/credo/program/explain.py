@@ -8,6 +8,9 @@ from typing import Any
 
 __all__ = ["Explanation", "Step"]
 
+# Treatments that draw.
+SAMPLING = ("nuts", "metropolis", "slice", "importance", "gibbs", "nested Laplace")
+
 
 @dataclass(frozen=True)
 class Step:
@@ -66,7 +69,7 @@ class Explanation:
             size = f"{len(names)}-D " if how == "quadrature" else ""
             how = "importance sampling" if how == "importance" else how
             parts.append(f"{', '.join(names)}: {size}{how}")
-        if not any(how in ("nuts", "metropolis", "slice", "importance") for how in self.treatment.values()):
+        if not any(how in SAMPLING for how in self.treatment.values()):
             parts.append("no sampling")
         lines = ["; ".join(parts) + "."]
         lines += [f"  {step.name}: {step.sentence}" for step in self.steps]

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import ConvergenceWarning, ParameterError, warn
+from credo.errors import ConvergenceWarning, NumericalError, ParameterError, warn
 from credo.inference.result import Result
 from credo.numerics.random import as_generator
 from credo.program.density import joint_target
 from credo.program.evaluate import Program
 from credo.program.explain import Step
+from credo.program.faults import fault_of
 from credo.program.forward import draw, law_at
 from credo.program.model import Model
 from credo.program.passes.centring import Centring, centred
@@ -39,9 +40,19 @@ def fit_model(
             "Model", "latent nodes", "at least one", [], "Declare what is unknown: m.latent(name, law)."
         )
     rng = as_generator(random_state)
-    started = time.perf_counter()
     plan = plan_of(model, inference)
-    _check_options(plan.method, options)
+    _check_options(plan, options)
+    try:
+        with np.errstate(all="ignore"):  # what is not finite counts as density 0, and is told of where it matters
+            return _carried_out(model, plan, draws, rng, options)
+    except NumericalError as error:
+        raise type(error)(f"{error} {fault_of(model)}".rstrip(), value=error.value) from None
+
+
+def _carried_out(
+    model: Model, plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any]
+) -> ModelPosterior | Mode:
+    started = time.perf_counter()
     if plan.method == "map":
         from credo.inference.map import maximise
 
@@ -49,7 +60,14 @@ def fit_model(
     if plan.method == "gibbs":
         from credo.program.gibbs import fit_gibbs
 
-        return _finished(model, plan, fit_gibbs(plan, int(draws), rng, options), rng, started)
+        found = fit_gibbs(plan, int(draws), rng, options)
+        if found.result.ok or plan.fallback is None:
+            return _finished(model, plan, found, rng, started)
+        said = Step("gibbs", tuple(found.values), f"given up: {found.result.message}")
+        plan = dataclasses.replace(
+            plan.fallback,
+            explanation=dataclasses.replace(plan.fallback.explanation, steps=(said, *plan.fallback.explanation.steps)),
+        )
     if plan.method == "mean_field":
         from credo.program.mean_field import fit_mean_field
 
@@ -57,17 +75,28 @@ def fit_model(
     if plan.method in ("exact", "quadrature", "importance") or plan.block is not None or plan.leaves:
         from credo.program.collapsed import fit_collapsed
 
-        return _finished(model, plan, fit_collapsed(plan, int(draws), rng, options), rng, started)
+        found = fit_collapsed(plan, int(draws), rng, options)
+        if plan.leaves:
+            from credo.program.finite.settled import settled
+
+            found = settled(plan, found, rng)
+        return _finished(model, plan, found, rng, started)
     return _finished(model, plan, sampled(plan, int(draws), rng, options), rng, started)
 
 
 # Options by method; those that sample fall back to NUTS, whose options are known to all that may.
-_SAMPLER = ("chains", "warmup", "thin", "progress", "threads", "initial")
-_OPTIONS = {"exact": (), "map": ("initial", "n_starts", "max_iter", "tol"), "laplace": ("initial", "n_starts")}
+_SAMPLER = ("chains", "warmup", "thin", "progress", "threads", "initial", "target_acceptance")
+_OPTIONS = {
+    "exact": (),
+    "mean_field": (),
+    "map": ("initial", "n_starts", "max_iter", "tol"),
+    "laplace": ("initial", "n_starts"),
+    "gibbs": ("chains", "warmup", "thin", "initial", "progress", "threads"),
+}
 
 
-def _check_options(method: str, options: Mapping[str, Any]) -> None:
-    allowed = _OPTIONS.get(method, _SAMPLER)
+def _check_options(plan: Plan, options: Mapping[str, Any]) -> None:
+    allowed = _SAMPLER if plan.fallback is not None else _OPTIONS.get(plan.method, _SAMPLER)
     for name, value in options.items():
         if name not in allowed:
             told = f"one of {', '.join(allowed)}" if allowed else "left out: nothing is sampled"
@@ -142,7 +171,9 @@ def numerical(target: Target, method: str, draws: int, rng: np.random.Generator,
     kernels: dict[str, Any] = {"nuts": mcmc.NUTS, "metropolis": mcmc.RandomWalk, "slice": mcmc.Slice}
     chains = int(options.get("chains", 4))
     settings = {k: v for k, v in options.items() if k in ("warmup", "thin", "progress", "threads", "initial")}
-    found = mcmc.sample(target, kernels[method](), chains=chains, draws=max(1, draws // chains), rng=rng,
+    tuned = {"target_acceptance": options["target_acceptance"]} if "target_acceptance" in options else {}
+    kernel = kernels[method](**(tuned if method == "nuts" else {}))
+    found = mcmc.sample(target, kernel, chains=chains, draws=max(1, draws // chains), rng=rng,
                         **{"progress": False, **settings})  # fmt: skip
     return Found(dict(found.values), found.result, dict(found.sample_stats), density=found.density)
 

@@ -17,7 +17,7 @@ from credo.program.nodes import Node, as_node
 if TYPE_CHECKING:
     from credo.program.model import Model
 
-__all__ = ["law_at", "sample_forward"]
+__all__ = ["draw", "draw_node", "law_at", "sample_forward"]
 
 
 def law_at(
@@ -34,6 +34,8 @@ def law_at(
     parameters = dict(law.parameters)
     program = Program([as_node(law.parameters[name]) for name in names], [nodes[k] for k in inputs], data)
     event = 1 if law.event_ndim or type(law).__name__ == "Categorical" else 0
+    if type(law).__name__ == "Chain":
+        return _chain_at(law, program, inputs)
     for name, value, node in zip(names, program.values(inputs, lead=True), program.outputs):
         if program.varies(node):
             own = value.ndim - 1
@@ -43,8 +45,20 @@ def law_at(
     return unchecked(type(law), parameters)
 
 
+def _chain_at(law: Any, program: Program, inputs: Mapping[int, np.ndarray]) -> Family:
+    """With an axis of draws, of length 1 where nothing varies, and one of steps."""
+    initial, transition = (x if program.varies(node) else x[None]
+                           for x, node in zip(program.values(inputs, lead=True)[:2], program.outputs))  # fmt: skip
+    transition = transition[:, None] if transition.ndim == 3 else transition
+    return unchecked(type(law), {"initial": initial, "transition": transition, "lengths": law.lengths})
+
+
 def draw(law: Family, shape: tuple[int, ...], n: int, rng: np.random.Generator) -> np.ndarray:
     """One draw for each of n rows of parameters, (n, *shape)."""
+    if type(law).__name__ == "Chain":
+        from credo.program.finite.chain import drawn_paths
+
+        return drawn_paths(law, shape, n, rng)
     if law.event_ndim:
         rows = ({k: _row(k, v, i, shape) for k, v in law.parameters.items()} for i in range(n))
         return np.stack([unchecked(type(law), row)._draw((), rng) for row in rows])
@@ -58,6 +72,15 @@ def draw(law: Family, shape: tuple[int, ...], n: int, rng: np.random.Generator) 
             return law._draw((n, *shape[: len(shape) - len(batch)]), rng)
         return law._draw((n, *shape), rng)
     return np.asarray(unchecked(type(law), spread)._draw((), rng))
+
+
+def draw_node(node: Node, law: Family, n: int, rng: np.random.Generator) -> np.ndarray:
+    """One draw of a latent or observed node for each of n rows of its law's parameters, in order if it is ordered."""
+    if node.kind != "latent" or node.support.kind != "ordered":
+        return draw(law, node.shape, n, rng)
+    from credo.program.finite.ordered import drawn_in_order
+
+    return drawn_in_order(node, lambda rows: draw(law, node.shape, n, rng)[rows], n)
 
 
 def _row(name: str, value: Any, i: int, shape: tuple[int, ...]) -> Any:
@@ -92,7 +115,7 @@ def sample_forward(model: Model, n: int, random_state: Any) -> dict[str, np.ndar
             raise UnavailableError(f"{node.name} has a flat prior, which has no draws.",
                                    remedy="Give it a proper prior, such as Normal(0, 10).")  # fmt: skip
         here = law_at(law, values, nodes, n, node.ndim)
-        drawn = draw(here, node.shape, n, rng)
+        drawn = draw_node(node, here, n, rng)
         out[str(node.name)] = drawn
         values[node.number], nodes[node.number] = drawn, node
     return out

@@ -20,8 +20,9 @@ from credo.program.quadrature import completed, conditional_moments, density_row
 
 __all__ = ["fit_importance"]
 
-# Evaluations: what a fast density gets, the seconds a slow one may take, and the fewest worth trying.
-EVALUATIONS, SECONDS, FEWEST = 10_000, 5.0, 800
+# Evaluations: what a fast density gets, the seconds a slow one may take, and the fewest worth trying; and for each draw
+# wanted, where rows of data are gone through every time.
+EVALUATIONS, SECONDS, FEWEST, FOR_EACH = 10_000, 5.0, 800, 1.5
 # k̂ and effective draws that certify the answer (Vehtari et al. 2024 say 0.7; the moments of θ want a little less).
 LARGEST_K, LEAST_EFFECTIVE = 0.6, 400.0
 
@@ -41,7 +42,8 @@ def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     if not modes.are_all:
         return None
     fast = collapsed.has_batch and collapsed.block is not None
-    n = EVALUATIONS if fast else int(np.clip(SECONDS / collapsed.seconds, FEWEST, EVALUATIONS))
+    affordable = min(SECONDS / collapsed.seconds, FOR_EACH * draws)
+    n = EVALUATIONS if fast else int(np.clip(affordable, FEWEST, EVALUATIONS))
     found = adaptive_importance(rows, modes.places, modes.covariances, n, rng)
     require_an_end(collapsed, found.positions, found.weights, start, scale, rows, modes)
     if found.pareto_k > LARGEST_K or found.effective < LEAST_EFFECTIVE:

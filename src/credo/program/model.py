@@ -9,13 +9,19 @@ import numpy as np
 
 from credo.distributions.base import Family
 from credo.errors import DataError, ParameterError
-from credo.program import declare
+from credo.program import declare, likelihoods  # noqa: F401 (its rules)
 from credo.program.density import log_density
 from credo.program.labels import checked_labels, codes_of
-from credo.program.nodes import Dims, Node, as_node, parents_of_law
+from credo.program.missing import with_holes
+from credo.program.nodes import Dims, Node, parents_of_law
+from credo.program.ranges import restricted, support_of
+from credo.program.user.declared import expression
 from credo.saving.registry import register
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from credo.program.check import ModelCheck
     from credo.program.explain import Explanation
 
 __all__ = ["Factor", "Model"]
@@ -74,6 +80,7 @@ class Model:
         self.factors: list[Factor] = []
         self.sizes: dict[str, int] = {}
         self.labels: dict[str, np.ndarray] = {}
+        self.stated: list[str] = []  # dims declared by the user, not found from data
 
     # -- declarations --------------------------------------------------------------------------------------------
 
@@ -92,6 +99,8 @@ class Model:
             raise DataError(f"The dim {name!r} has size {self.sizes[name]}, not {size}.", value=size)
         if labels is not None:
             self.labels[name] = labels
+        if name not in self.stated:
+            self.stated.append(name)
         return name
 
     def data(self, name: str, value: Any, dims: Any = None, *, levels: str | None = None) -> Node:
@@ -112,25 +121,47 @@ class Model:
 
     def latent(
         self, name: str, law: Family, dims: Any = None, *, shape: Any = None, low: float | None = None,
-        high: float | None = None,
+        high: float | None = None, ordered: bool = False,
     ) -> Node:  # fmt: skip
         """An unknown array, a priori distributed as `law`, independently along dims that the law does not have.
 
         dims : names of its axes; a dim not known yet is declared with the size the law has along it
         shape : sizes instead of names
         low, high : the law is restricted to values between them
+        ordered : x_1 < x_2 < … along the last axis: the law is restricted to that (one labelling of exchangeable
+            labels, cut-points)
         """
         declare.checked_name(name, list(self.nodes))
         low, high = declare.checked_bound(name, "low", low), declare.checked_bound(name, "high", high)
-        law = declare.checked_law(name, _restricted(law, low, high))
+        law = declare.checked_law(name, restricted(law, low, high))
         declare.owned(name, parents_of_law(law), self)
-        support = _support(name, law, low, high)
+        support = support_of(name, law, low, high)
         wanted = declare.checked_dims(name, dims)
         size, axes = self._plate(name, law, wanted, shape)
+        constant = None
+        if ordered:
+            from credo.program.finite.ordered import declared_order
+
+            support, constant = declared_order(name, law, support, size)
         node = Node("latent", parents_of_law(law), shape=size, dims=axes, name=name, law=law,
                     static={"support": support}, model=self)  # fmt: skip
         self.factors.append(Factor(name, law, node, False))
+        if constant is not None:
+            self.factors.append(Factor(f"{name}_order", None, constant, False))
         return self._register(node)
+
+    def chain(
+        self, name: str, initial: Any, transition: Any, dims: Any = None, *, shape: Any = None, lengths: Any = None
+    ) -> Node:
+        """Hidden states z_1 … z_T of a Markov chain: P(z_1 = k) = initial_k, P(z_t+1 = j | z_t = i) = transition_ij.
+
+        initial (K,), transition (K, K), or (T − 1, K, K) where it changes: probabilities or nodes
+        dims, shape : the last axis is time; the ones before it are sequences of their own
+        lengths : of sequences that follow each other along the last axis
+        """
+        from credo.program.finite.chain import declared_chain
+
+        return declared_chain(self, name, initial, transition, dims, shape, lengths)
 
     def observed(self, name: str, law: Family, value: Any, dims: Any = None) -> Node:
         """Data that the law generated; NaN cells were not seen, and are latent.
@@ -151,22 +182,32 @@ class Model:
                         model=self)  # fmt: skip
             self.factors.append(Factor(name, law, node, True))
             return self._register(node)
-        return self._with_missing(name, law, array, axes, np.flatnonzero(~known.ravel()))
+        at = np.flatnonzero(~known.ravel())
+        node, hidden = with_holes(name, law, array, axes, at, self)
+        self.factors.append(Factor(name, law, node, True, at, hidden))
+        return self._register(node)
 
-    def deterministic(self, name: str, value: Any) -> Node:
-        """A name for an expression: its posterior is reported."""
+    def deterministic(
+        self, name: str, value: Any, *nodes: Any, dims: Any = None, low: float | None = None, high: float | None = None,
+        gradient: str = "jax",
+    ) -> Node:  # fmt: skip
+        """A name for an expression: its posterior is reported.
+
+        value : a node; or a function of yours of the arrays that follow, as for `cr.math.call`, which also says what
+            dims, low, high and gradient are
+        """
         declare.checked_name(name, list(self.nodes))
-        source = as_node(value)
-        declare.owned(name, [source], self)
+        source = expression(self, name, value, nodes, dims=dims, low=low, high=high, gradient=gradient)
         node = Node("identity", [source], shape=source.shape, dims=source.dims, name=name, model=self)
         return self._register(node)
 
-    def potential(self, name: str, value: Any) -> Node:
-        """Add an expression, summed over its cells, to the log density."""
+    def potential(self, name: str, value: Any, *nodes: Any, gradient: str = "jax") -> Node:
+        """Add an expression, summed over its cells, to the log density.
+
+        value : a node; or a function of yours of the arrays that follow, as for `cr.math.call`
+        """
         declare.checked_name(name, list(self.nodes))
-        source = as_node(value)
-        declare.owned(name, [source], self)
-        total = source.sum()
+        total = expression(self, name, value, nodes, gradient=gradient).sum()
         total.name, total.model = name, self
         self.factors.append(Factor(name, None, total, False))
         return self._register(total)
@@ -182,13 +223,25 @@ class Model:
     def fit(self, inference: str = "auto", *, draws: int = 4000, random_state: Any = None, **options: Any) -> Any:
         """The posterior of every latent node: a `ModelPosterior`, or a `Mode` for "map".
 
-        inference : "auto" takes the cheapest rung that is certified; "exact", "collapsed", "nuts", "laplace", "map",
-            "metropolis"… force one
+        inference : "auto" takes the cheapest rung that is certified; "exact", "collapsed",
+            "nested_laplace", "laplace", "map", "nuts", "gibbs", "mean_field", "metropolis", "slice" force one
         draws : how many draws to keep
         """
         from credo.program.fitting import fit_model
 
         return fit_model(self, inference, draws, random_state, options)
+
+    def with_data(self, **new: Any) -> Model:
+        """The same declarations on other data: another model, to be fitted anew.
+
+        new : name of a data or observed node → its values, of any sizes that fit together; those not given stay.
+            Levels of groups are found from the new labels, unless they were declared by `dim`.
+
+        Raises `DataError` where what is not given has the old size along a dim that changes.
+        """
+        from credo.program.with_data import model_with_data
+
+        return model_with_data(self, new)
 
     def sample_prior(self, n: int = 1000, random_state: Any = None) -> dict[str, np.ndarray]:
         """Draws of every latent, deterministic and observed node before any data: name → (n, *shape)."""
@@ -203,6 +256,22 @@ class Model:
         from credo.program.predict import predict_prior
 
         return predict_prior(self, node, draws, random_state, new_data)
+
+    def check(
+        self, posterior: Any = None, *, sbc: int = 0, inference: str = "auto", draws: int = 1000, random_state: Any = 0,
+        by: Mapping[str, Any] | None = None, n_jobs: int = 1, **options: Any,
+    ) -> ModelCheck:  # fmt: skip
+        """Does the model make sense before data, and fit them after? A `ModelCheck` that says what was found.
+
+        posterior : what `fit` returned; None fits (inference, draws, options go to `fit`), False looks at the prior
+        sbc : so many simulations from the prior are fitted, whether `inference` is right on average; 0 is none
+        by : name → labels of the cells; whether the groups' means spread as the model says
+        n_jobs : threads that fit the simulations; the answer does not depend on it
+        """
+        from credo.program.check import check_model
+
+        return check_model(self, posterior, sbc=sbc, inference=inference, draws=draws, random_state=random_state, by=by,
+                           n_jobs=n_jobs, options=options)  # fmt: skip
 
     def graph(self) -> str:
         """The plate diagram as SVG: circles are latent, filled ones observed, boxes data, plates the named dims."""
@@ -234,6 +303,13 @@ class Model:
     def latents(self) -> list[Node]:
         """Latent nodes in the order declared."""
         return [node for node in self.nodes.values() if node.kind == "latent"]
+
+    @property
+    def has_code(self) -> bool:
+        """Whether a function of the user's own is part of it, which no file keeps."""
+        from credo.program.archive import everything
+
+        return any("function" in node.static for node in everything(self))
 
     def _register(self, node: Node) -> Node:
         assert node.name is not None
@@ -298,6 +374,7 @@ class Model:
                     remedy=f"Leave it out; or declare the levels there are: m.dim({levels!r}, labels).",
                 )
             self.dim(levels, labels)
+            self.stated.remove(levels)
         return codes_of(name, raw, self.labels[levels])
 
     def _check_observed(self, name: str, law: Family, array: np.ndarray, axes: Dims, known: np.ndarray) -> None:
@@ -311,47 +388,3 @@ class Model:
                 "what was observed.", value=whole, remedy="Reshape the data, or sum over the extra axis.",
             )  # fmt: skip
         declare.checked_support(name, law, array, known)
-
-    def _with_missing(self, name: str, law: Family, array: np.ndarray, axes: Dims, at: np.ndarray) -> Node:
-        """An observed node with holes: the holes are a latent vector, and the node is the array filled with it."""
-        if declare.is_discrete(law) or law.event_ndim:
-            hidden = None
-            node = Node("observed", parents_of_law(law), shape=array.shape, dims=axes, name=name, value=array, law=law,
-                        model=self)  # fmt: skip
-        else:
-            hidden = Node("latent", parents_of_law(law), shape=(at.size,), dims=(None,), name=f"{name}_missing",
-                          law=law, static={"support": law.support, "hidden": True}, model=self)  # fmt: skip
-            base = Node("constant", shape=array.shape, dims=axes, value=np.where(np.isfinite(array), array, 0.0))
-            node = Node("fill", [base, hidden], shape=array.shape, dims=axes, name=name, static={"at": at}, model=self)
-        self.factors.append(Factor(name, law, node, True, at, hidden))
-        return self._register(node)
-
-
-def _restricted(law: Any, low: float | None, high: float | None) -> Any:
-    from credo.distributions import Flat, Truncated
-
-    if not isinstance(law, Family) or isinstance(law, Flat):
-        return law
-    support = law.support
-    if (low is None or np.all(support.low >= low)) and (high is None or np.all(support.high <= high)):
-        return law
-    return Truncated(law, -np.inf if low is None else low, np.inf if high is None else high)
-
-
-def _support(name: str, law: Family, low: float | None, high: float | None) -> Any:
-    from dataclasses import replace
-
-    if any(isinstance(v, Node) for v in law.parameters.values()) and type(law).__name__ in (
-        "Uniform",
-        "Truncated",
-        "Pareto",
-    ):
-        raise ParameterError("Model", f"law of {name}", "one whose range does not depend on other nodes", law,
-                             "Scale a standard one: u = latent(Uniform(0, 1)); x = a + (b - a) * u.")  # fmt: skip
-    support = law.support
-    if low is not None or high is not None:
-        if not (low is None or high is None or low < high):
-            raise ParameterError("Model", f"low of {name}", "below high", (low, high))
-        support = replace(support, low=support.low if low is None else max(support.low, low),
-                          high=support.high if high is None else min(support.high, high))  # fmt: skip
-    return support

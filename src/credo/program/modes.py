@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +17,9 @@ import numpy as np
 from credo.errors import CredoError, NotIdentifiedError, NumericalError
 from credo.inference.hyper.density import Density
 from credo.inference.hyper.mode import find_mode
-from credo.inference.transforms import Bijection
-from credo.program.forward import draw, law_at
+from credo.inference.transforms import Bijection, unconstrained
+from credo.program.finite.settled import images, labels_of
+from credo.program.forward import draw_node, law_at
 from credo.program.nodes import Node
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ APART, DEPTH = 2.0, 12.0
 UNSEEN = 0.25
 # A scale of e^±100 is no answer: the density has no end there.
 FARTHEST = 100.0
+# Seconds of an evaluation from which on there is one search, from the likeliest start.
+SLOW = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +63,7 @@ def starting_points(collapsed: Collapsed, bijection: Bijection, rng: np.random.G
     try:
         for node in collapsed.rest:
             law = law_at(node.law, inputs, nodes, DRAWS, node.ndim)  # type: ignore[arg-type]
-            value = np.asarray(draw(law, node.shape, DRAWS, rng), dtype=np.float64)
+            value = np.asarray(draw_node(node, law, DRAWS, rng), dtype=np.float64)
             inputs[node.number], nodes[node.number] = value, node
             x = np.concatenate([x, value.reshape(DRAWS, -1)], axis=1)
         z = bijection.inverse(x)
@@ -83,7 +86,7 @@ def find_modes(
 ) -> Modes:  # fmt: skip
     """The modes found. Raises `NumericalError` where no search ends."""
     fast = collapsed.has_batch and collapsed.seconds < 2e-3
-    count = SEARCHES if fast else FEW_SEARCHES
+    count = SEARCHES if fast else FEW_SEARCHES if collapsed.seconds < SLOW else 0
     chosen = [start, *points[rng.permutation(len(points))[:count]]]
     found: list[tuple[np.ndarray, float]] = []
     failure: NumericalError | None = None
@@ -93,13 +96,22 @@ def find_modes(
         except NumericalError as error:
             failure = error
     if not found:
-        assert failure is not None
-        raise failure
+        raise NumericalError(
+            "Model: the density or its gradient is not finite at the start "
+            f"({collapsed.target.describe(collapsed.start)}), or rises without end: {failure}",
+            value=collapsed.start,
+            remedy="Check what is computed there, or the priors that lead there.",
+        ) from failure
     best = max(found, key=lambda each: each[1])[0]
     if fast:
         for mirrored in (-best, 2.0 * np.median(points, axis=0) - best if len(points) else -best):
             with contextlib.suppress(NumericalError):
                 found.append(find_mode(density, mirrored, scale)[:2])
+    if labels_of(collapsed.plan):  # modes come in sets, one for every labelling
+        every = images(collapsed, unconstrained(collapsed.target)[1], found)
+        if every is None:  # too many: a sampler, whose draws are exchanged at random, takes over
+            return replace(_distinct(density, found, scale), unseen=1.0)
+        found = every
     return _distinct(density, found, scale)
 
 
@@ -129,7 +141,7 @@ def _curvature(density: Density, mode: np.ndarray, scale: np.ndarray) -> np.ndar
     ones = np.ones(d)
     slopes = [(density.gradient(mode + h, ones)[1] - density.gradient(mode - h, ones)[1]) for h in np.diag(step)]
     hessian = -np.array(slopes) / (2.0 * step[:, None])
-    hessian = np.where(np.isfinite(hessian), hessian, 0.0)
+    hessian = np.clip(np.where(np.isfinite(hessian), hessian, 0.0), -1e100, 1e100)
     values, vectors = np.linalg.eigh(0.5 * (hessian + hessian.T))
     return (vectors / np.clip(values, 0.05 / np.max(scale) ** 2, 1e14)) @ vectors.T
 
@@ -148,7 +160,7 @@ def require_an_end(
     collapsed.require_noise(mode)
     for k in range(len(mode)):
         width = np.sqrt(spread[k, k])
-        along = np.arange(-6.0, 6.5, 0.5)
+        along = np.arange(-6.0, 6.5, 0.5) if collapsed.seconds < SLOW else np.arange(-2.0, 3.0)
         step = np.zeros((along.size, len(mode)))
         step[:, k] = along * min(width, 4.0)
         with np.errstate(all="ignore"):

@@ -19,8 +19,10 @@ from credo.distributions.base import Family
 from credo.distributions.support import Support
 from credo.errors import DataError, ParameterError
 from credo.program.ops import OPS
+from credo.program.wording import described
 
-__all__ = ["Node", "Dims", "apply", "as_node", "described", "parents_of_law", "topological"]
+__all__ = ["Node", "Dims", "apply", "as_node", "axis_of", "described", "holds_states", "joined", "parents_of_law",
+           "topological"]  # fmt: skip
 
 Dims = tuple[str | None, ...]
 _COUNTER = itertools.count()
@@ -64,6 +66,7 @@ class Node:
         self.kind, self.parents, self.shape, self.dims = kind, tuple(parents), tuple(shape), tuple(dims)
         self.name, self.value, self.law, self.static = name, value, law, static or {}
         self.model = model if model is not None else next((p.model for p in parents if p.model is not None), None)
+        self._bounds: tuple[float, float] | None = None
         self.number = next(_COUNTER)  # creation order is a topological order
 
     # -- what it is ----------------------------------------------------------------------------------------------
@@ -87,6 +90,14 @@ class Node:
     @property
     def bounds(self) -> tuple[float, float]:
         """The range its values can take, as far as interval arithmetic tells."""
+        if self._bounds is None:
+            for node in topological([self]):  # parents first; each is asked once, however often it is used
+                if node._bounds is None:
+                    node._bounds = node._range()
+        assert self._bounds is not None
+        return self._bounds
+
+    def _range(self) -> tuple[float, float]:
         if self.kind == "constant":
             value = np.asarray(self.value)
             return (float(np.min(value)), float(np.max(value))) if value.size else (-np.inf, np.inf)
@@ -216,7 +227,7 @@ class Node:
         return self._reduced("mean", axis)
 
     def _reduced(self, kind: str, axis: int | str | None) -> Node:
-        axes = range(self.ndim) if axis is None else [_axis_of(self, axis)]
+        axes = range(self.ndim) if axis is None else [axis_of(self, axis)]
         rest = [i for i in range(self.ndim) if i not in axes]
         static = {"axis": tuple(i - self.ndim for i in axes)}
         shape, dims = tuple(self.shape[i] for i in rest), tuple(self.dims[i] for i in rest)
@@ -232,60 +243,31 @@ class Node:
         return Node("reshape", [self], shape=wanted, dims=(None,) * len(wanted), static={"shape": wanted})
 
     def __getitem__(self, key: Any) -> Node:
-        """Group codes (an integer node or array, which picks along the first axis), or plain numbers and slices."""
-        if isinstance(key, Node) or (isinstance(key, (np.ndarray, list)) and np.asarray(key).ndim):
-            return _pick(self, as_node(key))
+        """Group codes (integer nodes or arrays, one for each of the first axes), or plain numbers and slices; None
+        makes an axis of length 1."""
+        listed = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(k, Node) or (isinstance(k, (np.ndarray, list)) and np.asarray(k).ndim) for k in listed):
+            from credo.program.picking import picked
+
+            return picked(self, listed)
         key = key if isinstance(key, tuple) else (key,)
-        if len(key) > self.ndim or not all(isinstance(k, (int, np.integer, slice)) for k in key):
+        own = [k for k in key if k is not None]  # None makes an axis of length 1
+        if len(own) > self.ndim or not all(isinstance(k, (int, np.integer, slice)) for k in own):
             raise ParameterError("Node", "index", f"an integer array, or up to {self.ndim} integers and slices", key)
-        for axis, k in enumerate(key):
+        for axis, k in enumerate(own):
             if not isinstance(k, slice) and not -self.shape[axis] <= k < self.shape[axis]:
                 raise ParameterError("Node", "index", f"within axis {axis} of {self!r}", k)
         shape = np.empty(self.shape, dtype=np.bool_)[key].shape
-        whole = [slice(None)] * (self.ndim - len(key))
-        dims = tuple(d if k == slice(None) else None for d, k in zip(self.dims, [*key, *whole]) if isinstance(k, slice))
-        return Node("slice", [self], shape=shape, dims=dims, static={"key": key})
+        dims, left = [], list(self.dims)
+        for k in [*key, *[slice(None)] * (self.ndim - len(own))]:
+            name = left.pop(0) if k is not None else None
+            if k is None or isinstance(k, slice):
+                dims.append(name if k == slice(None) else None)
+        return Node("slice", [self], shape=shape, dims=tuple(dims), static={"key": key})
 
 
-def described(node: Node) -> str:
-    """Its name, or the expression it is."""
-    if node.name is not None:
-        return node.name
-    if node.kind == "constant":
-        return f"{node.value.item():.6g}" if node.value.size == 1 else f"array{node.shape}"  # type: ignore[union-attr]
-    if not node.is_operation:
-        return node.kind
-    arguments = [_bracketed(node, i) for i in range(len(node.parents))]
-    written = OPS[node.kind].written
-    return written.format(*arguments, name=node.kind, args=", ".join(arguments), key=_written_key(node))
-
-
-_LOOSE = {"add": 1, "subtract": 1, "multiply": 2, "divide": 2, "matmul": 2, "negative": 3, "power": 4}
-
-
-def _bracketed(node: Node, i: int) -> str:
-    child = node.parents[i]
-    text = described(child)
-    outer, inner = _LOOSE.get(node.kind), _LOOSE.get(child.kind, 9)
-    if child.name is None and (node.kind in ("take", "slice", "transpose", "square") and inner < 9):
-        return f"({text})"
-    if child.name is not None or outer is None or inner > outer:
-        return text
-    same = (inner == outer and i == 0) or (node.kind == child.kind and node.kind in ("add", "multiply"))
-    return text if same else f"({text})"
-
-
-def _written_key(node: Node) -> str:
-    def each(k: Any) -> str:
-        if not isinstance(k, slice):
-            return str(k)
-        ends = ("" if k.start is None else str(k.start)) + ":" + ("" if k.stop is None else str(k.stop))
-        return ends + (f":{k.step}" if k.step is not None else "")
-
-    return ", ".join(each(k) for k in node.static.get("key", ()))
-
-
-def _axis_of(node: Node, axis: int | str) -> int:
+def axis_of(node: Node, axis: int | str) -> int:
+    """The number, from 0, of an axis given by number or name."""
     if isinstance(axis, str):
         if axis not in node.dims:
             raise ParameterError("Node", "axis", f"a dim of {node!r}", axis)
@@ -296,11 +278,15 @@ def _axis_of(node: Node, axis: int | str) -> int:
 
 
 def as_node(value: Any) -> Node:
-    """A node as it is; numbers and arrays as constants."""
+    """A node as it is; numbers and arrays as constants; a list with nodes in it as their stack."""
     if isinstance(value, Node):
         return value
     if hasattr(value, "to_numpy"):
         value = value.to_numpy()
+    if isinstance(value, (list, tuple)) and any(isinstance(each, Node) for each in value):
+        from credo.program.math import stack
+
+        return stack(*value)
     array = np.asarray(value)
     if array.dtype.kind not in "biuf":
         raise ParameterError("Model", "value", "numbers or a node", value)
@@ -353,27 +339,15 @@ def _matmul_node(a: Node, b: Node) -> Node:
     return Node("matmul", [a, b], shape=a.shape[:-1] + b.shape[1:], dims=a.dims[:-1] + b.dims[1:])
 
 
-def _pick(node: Node, codes: Node) -> Node:
-    if not node.ndim:
-        raise DataError(f"{node!r} has no axis to pick from by {codes!r}.", value=codes.shape)
-    levels = codes.static.get("levels")
-    if levels is not None and node.dims[0] is not None and node.dims[0] != levels:
-        raise DataError(
-            f"{codes!r} holds levels of {levels!r}, and the first axis of {node!r} is {node.dims[0]!r}.",
-            value=(levels, node.dims[0]),
-        )
-    if codes.value is None or codes.value.dtype.kind not in "iub":
-        raise ParameterError("Node", "index", "integer codes known from data", repr(codes))
-    if codes.value.dtype.kind == "b":
-        codes = as_node(codes.value.astype(np.int64))
-    assert codes.value is not None
-    if codes.size and not (codes.value.min() >= 0 and codes.value.max() < node.shape[0]):
-        raise DataError(
-            f"Codes of {codes!r} run from {codes.value.min()} to {codes.value.max()}, and {node!r} has "
-            f"{node.shape[0]} entries along its first axis.",
-            value=codes.value,
-        )
-    return Node("take", [node, codes], shape=codes.shape + node.shape[1:], dims=codes.dims + node.dims[1:])
+def holds_states(node: Node) -> bool:
+    """Whether its values are whole numbers: a discrete latent node, or moved, added or multiplied ones."""
+    if node.kind == "latent":
+        return bool(node.support.is_discrete)
+    if node.kind in ("take", "slice", "reshape", "transpose", "identity"):
+        return holds_states(node.parents[0])
+    if node.kind in ("add", "subtract", "multiply", "concat", "sum", "fill"):
+        return all(holds_states(parent) for parent in node.parents)
+    return node.value is not None and node.value.dtype.kind in "iub"
 
 
 def parents_of_law(law: Family) -> list[Node]:

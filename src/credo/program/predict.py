@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from credo.distributions.base import Family
+from credo.distributions.slopes import unchecked
 from credo.errors import DataError, ParameterError, UnavailableError, shown
 from credo.numerics.random import as_generator
+from credo.prediction.classes import ClassPredictive
 from credo.prediction.draws import DrawsPredictive
+from credo.prediction.law_draws import LawDraws
 from credo.program import declare
+from credo.program.finite.posterior import new_states, pointwise_without_states
+from credo.program.finite.states import is_finite
 from credo.program.forward import draw, law_at, sample_forward
 from credo.program.labels import checked_labels, codes_of
 from credo.program.levels import with_new_levels
 from credo.program.model import Factor, Model
 from credo.program.nodes import Node, described, parents_of_law, topological
 from credo.program.ops import OPS
+from credo.program.predictive import Members, averaged
 
 if TYPE_CHECKING:
+    from credo.prediction.predictive import Predictive
     from credo.program.posterior import ModelPosterior
 
-__all__ = ["pointwise", "predict", "predict_prior"]
+__all__ = ["Laws", "law_draws", "laws", "pointwise", "pointwise_at", "predict", "predict_prior",
+           "seen_values"]  # fmt: skip
 
 # Cells of draws × rows that a predictive holds at most; more rows get fewer draws, at least LEAST.
 MOST_CELLS, LEAST = 20_000_000, 200
@@ -31,8 +40,72 @@ NEW_LEVELS = ("sample", "mean", "error")
 
 def predict(
     posterior: ModelPosterior, node: str | Node | None, new_levels: str, random_state: Any, new_data: Mapping[str, Any]
-) -> DrawsPredictive:
+) -> Predictive:
     """See `ModelPosterior.predict`."""
+    at = laws(posterior, node, new_levels, random_state, new_data)
+    law, shape, n, kind = at.law, at.shape, at.n, at.kind
+    if type(law).__name__ == "Categorical" and len(shape) == 1:
+        return ClassPredictive.from_draws(at.probabilities(), at.classes, posterior.inference)
+    if not at.has_law:
+        given: Any = law if not law.event_ndim and type(law).__name__ != "Categorical" else None
+        return DrawsPredictive(at.outcomes(), given, kind, posterior.inference)
+    return averaged(law, shape, n, kind, posterior.inference, at.outcomes)
+
+
+def law_draws(
+    posterior: ModelPosterior, node: str | Node | None, new_levels: str, random_state: Any,
+    new_data: Mapping[str, Any], draws: int | None = None,
+) -> LawDraws:  # fmt: skip
+    """See `ModelPosterior.law_draws`."""
+    at = laws(posterior, node, new_levels, random_state, new_data, draws)
+    weights, rows = np.full(at.n, 1.0 / at.n), int(np.prod(at.shape))
+    if type(at.law).__name__ == "Categorical":
+        p = at.probabilities().reshape(at.n, rows, -1)
+        return LawDraws(weights, lambda some: unchecked(type(at.law), {"p": p[:, some]}), rows, at.classes)  # type: ignore[arg-type]
+    if not at.has_law:
+        raise UnavailableError(f"law_draws: the outcomes of a {type(at.law).__name__} are not single numbers with a "
+                               "law for each draw.", remedy="Use predict(...).draws.")  # fmt: skip
+    return LawDraws(weights, Members(at.law, at.shape), rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """law : of the outcomes, (n, *shape), one for each of n draws ; rng : of the outcomes themselves"""
+
+    law: Family
+    shape: tuple[int, ...]
+    n: int
+    rng: np.random.Generator
+
+    @property
+    def has_law(self) -> bool:
+        """Whether outcomes are single numbers with a law for each draw."""
+        return not (self.law.event_ndim or type(self.law).__name__ == "Categorical" or _nested(self.law))
+
+    @property
+    def kind(self) -> str:
+        return "count" if declare.is_discrete(self.law) and type(self.law).__name__ != "Categorical" else "real"
+
+    def outcomes(self) -> np.ndarray:
+        """One outcome for each draw, (n, *shape)."""
+        return np.asarray(draw(self.law, self.shape, self.n, self.rng), dtype=np.float64)
+
+    def probabilities(self) -> np.ndarray:
+        """Of a categorical law, (n, *shape, k)."""
+        p = np.asarray(self.law.parameters["p"])
+        return np.broadcast_to(p, (self.n, *self.shape, p.shape[-1]))
+
+    @property
+    def classes(self) -> np.ndarray:
+        """The codes of a categorical law's classes."""
+        return np.arange(np.shape(self.law.parameters["p"])[-1])
+
+
+def laws(
+    posterior: ModelPosterior, node: str | Node | None, new_levels: str, random_state: Any,
+    new_data: Mapping[str, Any], draws: int | None = None,
+) -> Laws:  # fmt: skip
+    """The law of an observed node at posterior draws (at most `draws` of them) and new data."""
     if new_levels not in NEW_LEVELS:
         raise ParameterError("predict", "new_levels", f"one of {NEW_LEVELS}", new_levels)
     model = _model(posterior)
@@ -40,22 +113,22 @@ def predict(
     rng = as_generator(random_state, "prediction")
     data, added, sizes = _new_values(model, new_data, new_levels)
     shape = _shape(factor, data, sizes) or (1,)  # a scalar is one row
-    draws = _thinned(posterior, int(np.prod(shape)))
-    values, nodes = _values(model, draws, added, sizes, new_levels, data, rng)
-    n = len(next(iter(draws.values())))
+    chosen = _thinned(posterior, int(np.prod(shape)), draws)
+    values, nodes = _values(model, chosen, added, sizes, new_levels, data, rng)
+    n = len(next(iter(chosen.values())))
     law = law_at(factor.law, values, nodes, n, len(shape), data)  # type: ignore[arg-type]
-    if law.event_ndim or type(law).__name__ == "Categorical":
-        return DrawsPredictive(
-            np.asarray(draw(law, shape, n, rng), dtype=np.float64), None, "real", posterior.inference
-        )
-    y = np.asarray(draw(law, shape, n, rng), dtype=np.float64)
-    kind = "count" if declare.is_discrete(law) else "real"
-    return DrawsPredictive(y, law, kind, posterior.inference)  # type: ignore[arg-type]
+    return Laws(law, shape, n, rng)
+
+
+def _nested(law: Family) -> bool:
+    """Whether it is made of other families, or has no parameters: then it has no law for each draw."""
+    return not law.parameters or any(not isinstance(v, (np.ndarray, int, float, np.generic, type(None)))
+                                     for v in law.parameters.values())  # fmt: skip
 
 
 def predict_prior(
     model: Model, node: str | Node | None, draws: int, random_state: Any, new_data: Mapping[str, Any]
-) -> DrawsPredictive:
+) -> Predictive:
     """See `Model.predict_prior`."""
     from credo.inference.result import Result
     from credo.program.posterior import ModelPosterior
@@ -70,15 +143,29 @@ def pointwise(posterior: ModelPosterior, node: str | Node | None) -> np.ndarray:
     """log p(y_i | draw) of the seen cells; NaN where a cell is missing."""
     model = _model(posterior)
     factor = _observed(model, node)
-    draws = {name: posterior[name] for name in posterior.values}
+    summed = pointwise_without_states(posterior, factor)  # given drawn states, a cell's density says nothing of others
+    if summed is not None:
+        return summed
+    return pointwise_at(model, factor, {name: posterior[name] for name in posterior.values})
+
+
+def pointwise_at(model: Model, factor: Factor, draws: Mapping[str, np.ndarray]) -> np.ndarray:
+    """log p(y_i | draw), (n, *shape), at draws of the latent nodes by name."""
+    n = len(next(iter(draws.values())))
     values, nodes = _values(model, draws, {}, {}, "error", {}, None)
-    base = factor.node.parents[0].value if factor.node.kind == "fill" else factor.node.value
-    assert base is not None
-    law = law_at(factor.law, values, nodes, len(posterior), base.ndim)  # type: ignore[arg-type]
-    each = np.broadcast_to(law.log_prob(base), (len(posterior), *base.shape)).copy()
+    base = seen_values(factor)
+    law = law_at(factor.law, values, nodes, n, base.ndim)  # type: ignore[arg-type]
+    each = np.broadcast_to(law.log_prob(base), (n, *base.shape)).copy()  # type: ignore[attr-defined]
     if factor.missing is not None:
         each.reshape(len(each), -1)[:, factor.missing] = np.nan
     return each
+
+
+def seen_values(factor: Factor) -> np.ndarray:
+    """The data of an observed node; what stands in missing cells is arbitrary."""
+    base = factor.node.parents[0].value if factor.node.kind == "fill" else factor.node.value
+    assert base is not None
+    return base
 
 
 def _model(posterior: ModelPosterior) -> Model:
@@ -204,8 +291,8 @@ def _shapes_now(law: Any, data: Mapping[int, np.ndarray], sizes: Mapping[str, in
             if v is not None and not isinstance(v, (Family, str))}  # fmt: skip
 
 
-def _thinned(posterior: ModelPosterior, cells: int) -> dict[str, np.ndarray]:
-    keep = min(len(posterior), max(LEAST, MOST_CELLS // max(cells, 1)))
+def _thinned(posterior: ModelPosterior, cells: int, draws: int | None = None) -> dict[str, np.ndarray]:
+    keep = min(len(posterior), max(LEAST, MOST_CELLS // max(cells, 1)), len(posterior) if draws is None else draws)
     at = np.linspace(0, len(posterior) - 1, keep).astype(np.intp)
     return {name: posterior[name][at] for name in posterior.values}
 
@@ -220,6 +307,12 @@ def _values(
     hidden = [f.hidden for f in model.factors if f.hidden is not None and str(f.hidden.name) in draws]
     for node in [*model.latents, *hidden]:
         value = draws[str(node.name)]
+        resized = [
+            d for d, k in zip(node.dims, node.shape) if d is not None and sizes.get(d, k) != k and d not in added
+        ]
+        if resized and is_finite(node):
+            values[node.number], nodes[node.number] = new_states(node, values, nodes, sizes, data, rng), node
+            continue
         for axis, dim in enumerate(node.dims):
             if dim is None:
                 continue

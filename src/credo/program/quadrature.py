@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from credo.errors import NumericalError
+from credo.inference.gaussian_block import GaussianBlock
 from credo.inference.hyper import integrate
 from credo.inference.hyper.density import Density
 from credo.inference.result import Result
@@ -29,31 +31,44 @@ BUDGET, FEWEST, FOR_EACH = 1.0, 12, 4
 ROUNDS = 5
 # Seconds that the lattice may take where densities are slow, and its fewest and most evaluations.
 LATTICE, LEAST, MOST = 5.0, 300, 50_000
+# Evaluations of a block of more entries than these, which may go through QR at 10 ms each, where three hyperparameters
+# would flood far.
+FEW_ENTRIES, MOST_COSTLY = 24, 4_000
 # Errors asked for, in sds; the rougher one where so many evaluations are too many.
 TOLERANCE, ROUGH, MANY = 1e-3, 1e-2, 20_000
 
 
-def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found:
-    """Moments by quadrature, independent draws, the evidence and its error."""
+def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found | None:
+    """Moments by quadrature, independent draws, the evidence and its error; None where a lattice of a costly density
+    finds no end."""
     free, bijection = unconstrained(collapsed.target)
     start = bijection.inverse(collapsed.start)
     rows = density_rows(collapsed, free, bijection)
     both: Any = lambda z: free.evaluate(z, gradient=True)  # noqa: E731
-    most = MOST if collapsed.has_batch else int(np.clip(LATTICE / collapsed.seconds, LEAST, MOST))
+    costly = collapsed.block is not None and collapsed.block.size > FEW_ENTRIES
+    if collapsed.has_batch:
+        most = MOST_COSTLY if costly else MOST
+    else:
+        most = int(np.clip(LATTICE / collapsed.seconds, LEAST, MOST))
     exact = collapsed.has_batch or collapsed.seconds * draws < BUDGET
     places = starting_points(collapsed, bijection, rng)
     scale = prior_widths(places, len(start))
     modes = find_modes(collapsed, Density(None, rows, both), start, places, scale, rng)
-    found = integrate(
-        lambda z: float(free.evaluate(z).log_density),
-        modes.places[0],
-        batch=rows if collapsed.has_batch else None,
-        value_and_gradient=both,
-        tolerance=ROUGH if most < MANY else TOLERANCE,
-        max_evaluations=most,
-        scale=np.clip(np.sqrt(modes.covariances[0].diagonal()), 1e-6, 1e6),
-        more_starts=modes.places[1:],
-    )
+    try:
+        found = integrate(
+            lambda z: float(free.evaluate(z).log_density),
+            modes.places[0],
+            batch=rows if collapsed.has_batch else None,
+            value_and_gradient=both,
+            tolerance=ROUGH if most < MANY else TOLERANCE,
+            max_evaluations=most,
+            scale=np.clip(np.sqrt(modes.covariances[0].diagonal()), 1e-6, 1e6),
+            more_starts=modes.places[1:],
+        )
+    except NumericalError:
+        if costly and collapsed.has_batch and len(start) == 3:
+            return None
+        raise
     require_an_end(collapsed, found.nodes, found.weights, start, scale, rows, modes)
     certificate = {
         "quadrature_error": max(found.errors.values()), "evaluations": found.n_evaluations, "modes": found.n_modes
@@ -99,7 +114,8 @@ def density_rows(collapsed: Collapsed, free: Target, bijection: Bijection) -> An
     def batch(z: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             x = bijection.forward(z)
-            return collapsed.log_densities(x) + bijection.log_jacobian(x, z)[0]
+            values = collapsed.log_densities(x) + bijection.log_jacobian(x, z)[0]
+            return np.where(np.isnan(values), -np.inf, values)  # −∞ + ∞, where a scale overflows
 
     return batch
 
@@ -107,7 +123,7 @@ def density_rows(collapsed: Collapsed, free: Target, bijection: Bijection) -> An
 def block_draws(collapsed: Collapsed, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """One draw of the block for each row of θ."""
     if collapsed.has_batch:
-        assert collapsed.block is not None
+        assert isinstance(collapsed.block, GaussianBlock)  # the only one that does many at once
         return collapsed.block.sample_each(collapsed.coefficient_rows(theta), rng)
     fewest = FEWEST + FOR_EACH * theta.shape[1]
     most = int(min(max(BUDGET / collapsed.seconds, fewest), len(theta)))
@@ -158,7 +174,7 @@ def conditional_moments(collapsed: Collapsed, theta: np.ndarray, weights: np.nda
     """Means and sds of leaves, and of a block of which many laws are found at once, by the laws of total mean and
     variance over weighted points of θ."""
     moments = {name: _mixture(weights, *pair) for name, pair in leaf_moments(collapsed, theta).items()}
-    if collapsed.block is None or not collapsed.has_batch:
+    if not isinstance(collapsed.block, GaussianBlock) or not collapsed.has_batch:
         return moments
     mean, sd = _mixture(weights, *collapsed.block.moments(collapsed.coefficient_rows(theta)))
     split = collapsed.split(sd)

@@ -29,7 +29,8 @@ def written(model: Model) -> str:
         elif factor.law is None:
             lines.append(f"log density += sum({described(node.parents[0])})   {node.name}")
         else:
-            said = "   observed" if factor.observed else ""
+            is_ordered = node.kind == "latent" and node.support.kind == "ordered"
+            said = "   observed" if factor.observed else "   ordered" if is_ordered else ""
             said += f", {factor.missing.size} missing" if factor.missing is not None else ""
             lines.append(f"{left} ~ {law_written(factor.law)}{said}")
     return "\n  ".join(["Model", *lines])

@@ -15,7 +15,8 @@ import numpy as np
 
 from credo.diagnostics.information import LeaveOneOut, psis_loo
 from credo.errors import DataError, ParameterError, UnavailableError
-from credo.prediction.mixture import MixturePredictive
+from credo.prediction.mixture import mix
+from credo.prediction.predictive import Predictive
 from credo.selection.comparison import Comparison, ComparisonRow
 from credo.selection.paired import mean_and_error
 from credo.selection.stacking import stacking_weights
@@ -87,7 +88,7 @@ class PosteriorAverage:
     weights_: dict[str, float]
     by: str
 
-    def predict(self, node: str | None = None, **arguments: Any) -> MixturePredictive:
+    def predict(self, node: str | None = None, **arguments: Any) -> Predictive:
         """The mixture of `ModelPosterior.predict` under each model, at the same new data (those a model knows)."""
         parts = []
         for posterior in self.posteriors.values():
@@ -99,7 +100,7 @@ class PosteriorAverage:
             p.model is not None and k in p.model.nodes for p in self.posteriors.values())]  # fmt: skip
         if unknown:
             raise ParameterError("predict", unknown[0], "a data node of one of the models", arguments[unknown[0]])
-        return MixturePredictive(np.array(list(self.weights_.values())), parts)
+        return mix(np.array(list(self.weights_.values())), parts)
 
 
 def average_posteriors(

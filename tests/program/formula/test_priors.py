@@ -129,4 +129,4 @@ def test_responses_that_a_family_cannot_give(family, y, levels, says):
 
 def test_unknown_family():
     with pytest.raises(ParameterError, match="'gaussian'"):
-        family_of("normal")
+        family_of("nrml")

@@ -232,10 +232,10 @@ def probability_used_in_two_ways():
 
 @zoo
 def probability_of_failure():
-    """1 − p: conjugate on paper; what matters is that it is not counted as p."""
+    """1 − p: counted as failures, not as p."""
     m = cr.Model()
     m.observed("y", cr.Bernoulli(1.0 - m.latent("p", cr.Beta(2, 3))), COINS)
-    return Case(m, {"p": QUADRATURE}, lambda: one("p", beta_law(4, 7), betaln(4, 7) - betaln(2, 3)))
+    return Case(m, {"p": CONJUGATE}, lambda: one("p", beta_law(4, 7), betaln(4, 7) - betaln(2, 3)))
 
 
 @zoo

@@ -35,12 +35,16 @@ def label(value: float) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """A column: `numbers` (n,), NaN where missing; of words and booleans, `codes` (n,) among `levels`, −1 missing."""
+    """A column: `numbers` (n,), NaN where missing; of words and booleans, `codes` (n,) among `levels`, −1 missing.
+
+    is_stated : whether the levels' order means something: that of numbers, of a type, False before True
+    """
 
     name: str
     numbers: np.ndarray | None = None
     codes: np.ndarray | None = None
     levels: tuple[str, ...] = ()
+    is_stated: bool = True
 
     @property
     def is_numeric(self) -> bool:
@@ -58,7 +62,7 @@ class Cells:
         if self.codes is None:
             assert self.numbers is not None
             return Cells(self.name, self.numbers[rows])
-        return Cells(self.name, None, self.codes[rows], self.levels)
+        return Cells(self.name, None, self.codes[rows], self.levels, self.is_stated)
 
     def as_numbers(self) -> np.ndarray:
         """Float64 (n,); False and True are 0 and 1.
@@ -308,4 +312,4 @@ def _of_series(name: str, series: pl.Series, declared: tuple[str, ...] | None) -
     declared = None if declared is None else tuple(dict.fromkeys(level.strip() for level in declared))
     levels = declared if declared is not None else tuple(series.drop_nulls().unique().sort().to_list())
     codes = series.cast(pl.Enum(list(levels))).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-    return Cells(name, None, codes, levels)
+    return Cells(name, None, codes, levels, declared is not None)

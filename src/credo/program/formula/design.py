@@ -65,6 +65,11 @@ class Design:
         return self.encoded.groups
 
     @property
+    def latent(self) -> dict[str, np.ndarray]:
+        """Arrays of effects with latent parts of their own."""
+        return self.encoded.latent
+
+    @property
     def rows(self) -> np.ndarray:
         return self.encoded.rows
 
@@ -151,7 +156,8 @@ def design(formula: str | Formula, data: Any, missing: str = "drop") -> Design:
 
 def _complete_rows(formula: Formula, frame: Frame, missing: str) -> Sheet:
     """The rows without missing cells in the columns used."""
-    names = [*([] if formula.response is None else formula.response.columns), *formula.inputs]
+    left = [part for part in (formula.response, formula.trials) if part is not None]
+    names = [*(name for part in left for name in part.columns), *formula.inputs]
     if not names:
         names = list(frame.names[:1])
     cells = frame.cells(dict.fromkeys(names))
@@ -161,7 +167,7 @@ def _complete_rows(formula: Formula, frame: Frame, missing: str) -> Sheet:
     if n == 0:
         raise DataError("The table has no rows.", value=0)
     gone = {name: np.flatnonzero(column.missing) for name, column in cells.items()}
-    gone = {name: rows for name, rows in gone.items() if rows.size}
+    gone = {name: rows for name, rows in gone.items() if rows.size and name not in formula.may_be_missing}
     keep = np.ones(n, dtype=bool)
     for rows in gone.values():
         keep[rows] = False

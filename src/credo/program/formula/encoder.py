@@ -12,8 +12,9 @@ import numpy as np
 from credo.errors import DataError, MemoryLimitError
 from credo.program.formula.coding import Coding, coded
 from credo.program.formula.columns import Frame
+from credo.program.formula.effects import EffectFactor
 from credo.program.formula.expansion import parse
-from credo.program.formula.factors import CategoryFactor, FittedFactor, NumberFactor
+from credo.program.formula.factors import CategoryFactor, FittedFactor
 from credo.program.formula.groups import GroupDesign, GroupLevels
 from credo.program.formula.sheet import Moments, Sheet, evaluate
 from credo.program.formula.terms import Factor, Formula, Term
@@ -43,17 +44,22 @@ class TermColumns:
 
 @dataclass(frozen=True, eq=False)
 class EncodedRows:
-    """fixed : (n, p); offset : (n,); groups : one design a group term; rows : their numbers in the user's table."""
+    """fixed : (n, p); offset : (n,); groups : one design a group term; rows : their numbers in the user's table.
+
+    latent : arrays (n, …) by name, of effects with latent parts of their own
+    """
 
     fixed: np.ndarray
     offset: np.ndarray
     groups: tuple[GroupDesign, ...]
     rows: np.ndarray
+    latent: dict[str, np.ndarray] = field(default_factory=dict)
 
     def take(self, part: slice) -> EncodedRows:
         """Some of them."""
         groups = tuple(replace(g, codes=g.codes[part], matrix=g.matrix[part]) for g in self.groups)
-        return EncodedRows(self.fixed[part], self.offset[part], groups, self.rows[part])
+        latent = {name: array[part] for name, array in self.latent.items()}
+        return EncodedRows(self.fixed[part], self.offset[part], groups, self.rows[part], latent)
 
 
 @register
@@ -105,6 +111,11 @@ class RowEncoder:
         return tuple(name for columns in self.terms for name in columns.names)
 
     @property
+    def effects(self) -> dict[str, EffectFactor]:
+        """The fitted effects with latent parts, by their text."""
+        return {f.text: self.factors[f.text] for f in self.formula.latent}  # type: ignore[misc]
+
+    @property
     def references(self) -> dict[str, str]:
         """The reference level of each category that is coded against one somewhere."""
         lists = [self.formula.terms, *(group.terms for group in self.formula.groups)]
@@ -125,7 +136,8 @@ class RowEncoder:
         cells = frame.cells(self.formula.inputs)
         n = len(next(iter(cells.values())).missing) if cells else _length(frame)
         sheet = Sheet(cells, np.arange(n))
-        missing = {name: np.flatnonzero(column.missing) for name, column in cells.items()}
+        imputed = self.formula.may_be_missing
+        missing = {name: np.flatnonzero(column.missing) for name, column in cells.items() if name not in imputed}
         for name, rows in missing.items():
             if rows.size:
                 raise DataError(
@@ -147,7 +159,10 @@ class RowEncoder:
             codes, unseen = levels.codes(group.group, sheet)
             matrix = self._matrix(group.terms, sheet)
             groups.append(GroupDesign(group.label, names, levels.names, codes, matrix, group.correlated, unseen))
-        return EncodedRows(fixed, offset, tuple(groups), sheet.rows)
+        latent: dict[str, np.ndarray] = {}
+        for factor in self.formula.latent:
+            latent |= self.effects[factor.text].encode(factor.node, sheet)
+        return EncodedRows(fixed, offset, tuple(groups), sheet.rows, latent)
 
     def _coded(self, terms: Iterable[Term]) -> list[tuple[Term, tuple[Coding, ...]]]:
         return coded(terms, {text: isinstance(factor, CategoryFactor) for text, factor in self.factors.items()})
@@ -191,9 +206,9 @@ class RowEncoder:
 
     def _columns(self, factor: Factor, full: bool, sheet: Sheet) -> np.ndarray:
         fitted = self.factors[factor.text]
-        if isinstance(fitted, NumberFactor):
-            return fitted.matrix(factor.node, sheet)
-        return fitted.matrix(factor.node, sheet, full)
+        if isinstance(fitted, CategoryFactor):
+            return fitted.matrix(factor.node, sheet, full)
+        return fitted.matrix(factor.node, sheet)
 
 
 def _length(frame: Frame) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from credo.errors import ParameterError
 from credo.program.formula.errors import FormulaError
-from credo.program.formula.functions import ELEMENTWISE, FUNCTIONS
+from credo.program.formula.functions import ELEMENTWISE, FUNCTIONS, LATENT, RESPONSE, Function, options_of
 from credo.program.formula.parser import parsed
 from credo.program.formula.syntax import Call, Chain, Dot, Name, Node, Number, Paren, Sign, Text, names_in, walk
 from credo.program.formula.terms import Factor, Formula, GroupTerm, Term
@@ -36,9 +36,14 @@ def parse(text: str, columns: Sequence[str] | None = None) -> Formula:
         `log(x)`, `I(x/z)` a function; inside it operators are arithmetic
         `C(x)`             the numbers of x are names of categories; `C(x, ref="b")`, `C(x, sum)`
         `poly(x, 2)`       polynomials; `bs(x, 5)`, `ns(x, 4)` splines; `fourier(t, 7)` a season
+        `s(x)`             a smooth curve; `s(x, k=20)`, `s(x, by=g)` one for each level of g
+        `mo(x)`            a monotone effect of ordered categories
+        `me(x, se)`        x measured with an error of standard deviation se
+        `mi(x)`            x with missing cells, which are imputed; `mi(x, z + w)` from z and w
         `offset(z)`        a column whose coefficient is 1
         `(x | g)`          an intercept and a slope for each level of g, correlated; `||`: independent
         `(1 | g/h)`        (1 | g) + (1 | g:h)
+        `k | trials(n) ~`  k successes out of n; so are `prop(k, n)` and `cbind(k, n - k)`
         =================  =======================================================================
 
     columns : names of the table, which `.` needs.
@@ -75,6 +80,7 @@ class _Expansion:
         self.effects: set[tuple[frozenset[str], frozenset[str]]] = set()
         self.offsets: dict[str, Factor] = {}
         self.others: tuple[str, ...] = ()
+        self.trials: Factor | None = None
         self.products = 0
 
     def fail(self, message: str, node: Node, remedy: str | None = None) -> FormulaError:
@@ -92,13 +98,54 @@ class _Expansion:
         for factor in (f for terms in (ordered, *(g.terms for g in self.groups)) for t in terms for f in t.factors):
             if response is not None and factor.text == response.text:
                 raise self.fail(f"{factor.text} is the response, and cannot explain itself", factor.node)
-        return Formula(self.text, response, ordered, tuple(self.groups), tuple(self.offsets.values()), self.others)
+        self.check_latent(ordered)
+        return Formula(
+            self.text, response, ordered, tuple(self.groups), tuple(self.offsets.values()), self.others, self.trials
+        )
+
+    def check_latent(self, terms: tuple[Term, ...]) -> None:
+        """Effects with latent parts are terms of their own, of different columns."""
+        everywhere = [*terms, *(t for g in self.groups for t in (*g.terms, g.group))]
+        for term in everywhere:
+            for factor in term.factors:
+                if factor.kind in LATENT and (term not in terms or len(term.factors) > 1):
+                    remedy = "A curve for each level of g is s(x, by=g)." if factor.kind == "smooth" else None
+                    raise self.fail(f"{factor.text} is a term by itself, not part of another", factor.node, remedy)
+        seen: set[tuple[str, str]] = set()
+        for factor in (f for term in terms for f in term.factors if f.kind in ("measured", "imputed")):
+            if ("", factor.columns[0]) in seen:
+                raise self.fail(f"{factor.columns[0]} is latent in two terms", factor.node)
+            seen.add(("", factor.columns[0]))
 
     def response(self, node: Node) -> Factor:
+        if isinstance(node, Chain) and node.operator == "|":
+            return self.out_of(node)
+        if isinstance(node, Call) and node.function in RESPONSE:
+            first, second = node.arguments[0], next(iter(options_of(node).values()))
+            if node.function == "prop":
+                return self.successes(first, second)
+            if isinstance(second, Chain) and second.rest == (("-", first),):  # failures n − k are out of n
+                return self.successes(first, second.first)
+            return self.successes(first, Chain(first.start, second.end, first, (("+", second),)))
         for found in walk(node):
             if isinstance(found, Call) and found.function not in ("I", *ELEMENTWISE):
                 raise self.fail(f"{found.function} cannot be in the response", found)
         self.check_arithmetic(node, "the response")
+        return Factor(str(node), node)
+
+    def out_of(self, node: Chain) -> Factor:
+        """`k | trials(n)`."""
+        addition = node.rest[0][1]
+        twice = isinstance(node.first, Chain) and node.first.operator == "|"
+        if twice or not (isinstance(addition, Call) and addition.function == "trials"):
+            raise self.fail("'|' in the response takes trials(n), once", addition, "Write k | trials(n) ~ x.")
+        return self.successes(node.first, addition.arguments[0])
+
+    def successes(self, node: Node, trials: Node) -> Factor:
+        for part in (node, trials):
+            if part is node or not isinstance(part, Number):
+                self.check_arithmetic(part, "the response")
+        self.trials = Factor(str(trials), trials)
         return Factor(str(node), node)
 
     # sums -------------------------------------------------------------------------------------------------------
@@ -187,16 +234,33 @@ class _Expansion:
                 raise self.fail("an offset cannot be part of a product, nor be taken out", node)
             if node.function == "c":
                 raise self.fail("c(...) is a list of numbers, no term", node)
+            if node.function not in FUNCTIONS or FUNCTIONS[node.function].kind == "response":
+                raise self.fail(f"{node.function} is no term", node)
             self.check_arithmetic(node.arguments[0], node.function)
+            if FUNCTIONS[node.function].kind in LATENT:
+                self.check_latent_call(node)
         factor = Factor(str(node), node)
         return {frozenset((factor.text,)): Term((factor,))}
+
+    def check_latent_call(self, node: Call) -> None:
+        """The further arguments of s, me and mi are columns, and a column to impute is one by itself."""
+        for name, value in options_of(node).items():
+            if name == "by" and value is not None and not isinstance(value, Name):
+                raise self.fail("by is a column of categories", value)
+            if isinstance(value, Node) and not isinstance(value, Number):
+                self.check_arithmetic(value, node.function)
+        kind = FUNCTIONS[node.function].kind
+        if kind in ("imputed", "monotone") and not isinstance(node.arguments[0], Name):
+            raise self.fail(f"{node.function} is of a column, not a function of one", node.arguments[0])
 
     def check_arithmetic(self, node: Node, where: str) -> None:
         """What stands inside a function, or as a response, is arithmetic on columns, whose calls give one column."""
         if not names_in(node):
             raise self.fail(f"{where} is of no column", node)
         for found in walk(node):
-            if isinstance(found, Call) and (found.function == "c" or FUNCTIONS[found.function].kind in _OUTERMOST):
+            if isinstance(found, Call) and (
+                found.function not in FUNCTIONS or FUNCTIONS[found.function].kind in _OUTERMOST
+            ):
                 raise self.fail(f"{found.function}(...) cannot stand inside {where}", found)
             if isinstance(found, (Text, Dot)):
                 raise self.fail(f"{found} has no meaning inside {where}", found)
@@ -208,7 +272,9 @@ class _Expansion:
         for found in walk(self.right):
             if isinstance(found, Chain) and _is_bar(found):
                 used |= {name for _, operand in found.rest for name in names_in(operand)}
-            elif isinstance(found, Call) and found.function == "offset":
+            elif isinstance(found, Call) and (
+                found.function == "offset" or FUNCTIONS.get(found.function, _NONE).kind in LATENT
+            ):
                 used |= set(names_in(found))
         self.others = tuple(name for name in self.columns if name not in used)
         if not self.others:
@@ -288,7 +354,8 @@ class _Expansion:
             self.effects.add((grouping.key, term.key))
 
 
-_OUTERMOST = ("basis", "category", "offset")
+_OUTERMOST = ("basis", "category", "offset", "response", *LATENT)
+_NONE = Function("")
 
 
 def _is_bar(node: Node) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 
 from credo.errors import DataError
 from credo.program.formula.columns import leveled
-from credo.program.formula.functions import FUNCTIONS, options_of
+from credo.program.formula.effects import EffectFactor, fit_effect
+from credo.program.formula.functions import LATENT, options_of
 from credo.program.formula.sheet import Moments, Sheet, evaluate
 from credo.program.formula.syntax import Call, Name, Node, names_in
 from credo.program.formula.terms import Factor
@@ -68,8 +69,8 @@ class CategoryFactor:
     def names(self, full: bool) -> tuple[str, ...]:
         return tuple(f"{self.label}={self.levels[place]}" for place in self.shown(full))
 
-    def matrix(self, node: Node, sheet: Sheet, full: bool) -> np.ndarray:
-        """Its columns (n, k).
+    def places(self, node: Node, sheet: Sheet) -> np.ndarray:
+        """Each row's level (n,), by number.
 
         Raises
         ------
@@ -81,6 +82,11 @@ class CategoryFactor:
         places = lookup[codes]
         if np.any(places < 0):
             self._refuse(node, levels, lookup, np.flatnonzero(places < 0), sheet)
+        return places
+
+    def matrix(self, node: Node, sheet: Sheet, full: bool) -> np.ndarray:
+        """Its columns (n, k); a level that the fit never met is a `DataError`."""
+        places = self.places(node, sheet)
         rows = np.eye(len(self.levels))[:, self.shown(full)]
         if self.contrast == "sum" and not full:
             rows[-1] = -1.0
@@ -99,7 +105,7 @@ class CategoryFactor:
         )
 
 
-FittedFactor = NumberFactor | CategoryFactor
+FittedFactor = NumberFactor | CategoryFactor | EffectFactor
 
 
 def levels_of(node: Node, sheet: Sheet) -> tuple[tuple[str, ...], np.ndarray]:
@@ -119,8 +125,10 @@ def fit_factor(factor: Factor, sheet: Sheet) -> FittedFactor:
     """
     node = factor.node
     if isinstance(node, Name) and not sheet.cells[node.name].is_numeric:
-        return _fit_category(factor, sheet, {"contrast": "treatment", "ref": None})
-    kind = FUNCTIONS[node.function].kind if isinstance(node, Call) else ""
+        return _category(factor, sheet)
+    kind = factor.kind
+    if kind in LATENT:
+        return fit_effect(factor, sheet, _category)
     if isinstance(node, Call) and kind == "category":
         return _fit_category(factor, sheet, options_of(node))
     moments: dict[str, Moments] = {}
@@ -134,6 +142,10 @@ def fit_factor(factor: Factor, sheet: Sheet) -> FittedFactor:
         return NumberFactor(names, moments, basis)
     evaluate(node, sheet, moments, learn=True)
     return NumberFactor((factor.label,), moments)
+
+
+def _category(factor: Factor, sheet: Sheet) -> CategoryFactor:
+    return _fit_category(factor, sheet, {"contrast": "treatment", "ref": None})
 
 
 def _fit_category(factor: Factor, sheet: Sheet, options: dict[str, Any]) -> CategoryFactor:

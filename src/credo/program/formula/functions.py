@@ -13,7 +13,8 @@ from scipy.special import expit, logit
 
 from credo.program.formula.syntax import Call, Name, Node, Number, Sign, Text
 
-__all__ = ["ELEMENTWISE", "FUNCTIONS", "Function", "Parameter", "Misuse", "check_call", "options_of"]
+__all__ = ["ALIASES", "ELEMENTWISE", "FUNCTIONS", "LATENT", "RESPONSE", "Function", "Misuse", "Parameter",
+           "check_call", "options_of"]  # fmt: skip
 
 #: numbers → numbers, cell by cell
 ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -35,6 +36,9 @@ ELEMENTWISE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "tanh": np.tanh,
     "logit": logit,
     "expit": expit,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
 }
 _ABSENT = object()
 
@@ -49,7 +53,8 @@ class Misuse(Exception):
 
 @dataclass(frozen=True)
 class Parameter:
-    """An argument after the first: a constant. kind : "integer", "number", "numbers", "flag", "contrast" or "text"."""
+    """An argument after the first. kind : of a constant "integer", "number", "numbers", "flag", "contrast", "spline" or
+    "text"; "expression" is arithmetic on columns, kept as a node."""
 
     name: str
     kind: str
@@ -59,7 +64,8 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Function:
-    """kind : "elementwise", "moments" (one column to one), "basis" (to several), "identity", "category", "offset"."""
+    """kind : "elementwise", "moments" (one column to one), "basis" (to several), "identity", "category", "offset",
+    "smooth", "monotone", "measured", "imputed" (effects with latent parts of their own), "response" (left of `~`)."""
 
     kind: str
     parameters: tuple[Parameter, ...] = ()
@@ -77,16 +83,61 @@ FUNCTIONS: dict[str, Function] = {
     "fourier": Function("basis", (Parameter("period", "number", least=0), Parameter("order", "integer", 3, 1))),
     "I": Function("identity"),
     "C": _CATEGORY,
-    "factor": _CATEGORY,
     "offset": Function("offset"),
+    "s": Function(
+        "smooth",
+        (Parameter("k", "integer", None, 3), Parameter("by", "expression", None), Parameter("bs", "spline", "cr")),
+    ),
+    "mo": Function("monotone"),
+    "me": Function("measured", (Parameter("sd", "expression"),)),
+    "mi": Function("imputed", (Parameter("given", "expression", None),)),
+    "trials": Function("response"),
+    "prop": Function("response", (Parameter("trials", "expression"),)),
+    "cbind": Function("response", (Parameter("failures", "expression"),)),
+}
+#: kinds of effects that have latent parts: terms of their own, never within a product
+LATENT = ("smooth", "monotone", "measured", "imputed")
+#: responses that are successes out of trials
+RESPONSE = ("prop", "cbind")
+#: names that other packages have for the same
+ALIASES = {
+    "standardize": "scale",
+    "zscore": "scale",
+    "proportion": "prop",
+    "p": "prop",
+    "factor": "C",
+    "arcsinh": "asinh",
+    "absolute": "abs",
+    "cr": "ns",
+}
+_ELSEWHERE = {
+    **dict.fromkeys(("te", "ti", "t2"), "Surfaces are not there; s(x) + s(z) is the sum of two curves."),
+    "hsgp": "s(x) is a smooth curve.",
+    "gp": "s(x) is a smooth curve.",
+    "lag": "Make the shifted column first.",
+    "cs": "mo(x) or s(x), perhaps.",
+    "ordered": "Declare the order (a pandas Categorical, a polars Enum), then mo(x).",
+    "pow": "x squared is I(x ** 2).",
+    "power": "x squared is I(x ** 2).",
+    "ifelse": "A comparison is 0 or 1: I((x > 0) * z).",
+    "binary": "A comparison is 0 or 1: I(x == 2).",
+    "minmax": "scale(x) has mean 0 and sd 1.",
+    "gr": "Write (1 | g).",
+    "mvbind": "There is one response; for several, write a cr.Model.",
+    **dict.fromkeys(("se", "cens", "trunc", "censored", "truncated"), "For such responses write a cr.Model."),
+    "mm": "Groups of several memberships are not there.",
+    "weights": "Weights of rows are not there: for counts out of n, k | trials(n).",
 }
 _CONTRASTS = ("treatment", "sum")
+# In one dimension the thin-plate spline with these knots is the cubic one.
+_SPLINES = ("cr", "tp")
+_CONTRAST_CALLS = {"Treatment": "treatment", "Sum": "sum"}
 _WORDS = {"TRUE": True, "True": True, "FALSE": False, "False": False}
 
 
 def check_call(call: Call) -> None:
     """Raise `Misuse` for an unknown function, arguments it does not take, or that are out of range."""
-    if call.function == "c":  # a list of constants, looked at where it is used
+    if call.function == "c" or call.function in _CONTRAST_CALLS:  # constants, looked at where they are used
         return
     function = FUNCTIONS.get(call.function)
     if function is None:
@@ -102,6 +153,8 @@ def _head(call: Call) -> Node:
 
 def _nearest(name: str) -> str:
     plain = name.rpartition(".")[2]
+    if plain in _ELSEWHERE:
+        return _ELSEWHERE[plain]
     close = [plain] if plain in FUNCTIONS else difflib.get_close_matches(name[:40], FUNCTIONS, 1)
     return f"Did you mean {close[0]}?" if close else f"Known are {', '.join(sorted(FUNCTIONS))}."
 
@@ -114,6 +167,8 @@ def options_of(call: Call) -> dict[str, Any]:
     if len(extra) > len(parameters):
         shown = f"takes {1 + len(parameters)} arguments at most" if parameters else "takes one argument"
         raise Misuse(f"{call.function} {shown}", extra[len(parameters)])
+    if call.function == "s" and extra and isinstance(extra[0], Name):
+        raise Misuse("s is a curve of one column", extra[0], "The sum of two is s(x) + s(z); k and by have names.")
     given: dict[str, Node] = {parameter.name: node for parameter, node in zip(parameters, extra)}
     for name, node in call.keywords:
         if name not in known:
@@ -124,6 +179,8 @@ def options_of(call: Call) -> dict[str, Any]:
         given[name] = node
     if call.function in ("bs", "ns") and ("df" in given) == ("knots" in given):
         raise Misuse(f"{call.function} needs df or knots, one of them", call, f"Write {call.function}(x, 5), say.")
+    if call.function == "C" and isinstance(given.get("contrast"), Call):
+        given |= _of_contrast_call(given["contrast"])
     found = {name: _constant(call.function, known[name], node) for name, node in given.items()}
     for parameter in parameters:
         if parameter.name not in found and parameter.default is _ABSENT:
@@ -134,13 +191,29 @@ def options_of(call: Call) -> dict[str, Any]:
     return options
 
 
+def _of_contrast_call(node: Node) -> dict[str, Node]:
+    """patsy's C(x, Treatment("b")) or C(x, Sum) as arguments of C."""
+    assert isinstance(node, Call)
+    if node.function not in _CONTRAST_CALLS:
+        return {}
+    given: dict[str, Node] = {"contrast": Name(node.start, node.end, _CONTRAST_CALLS[node.function])}
+    levels = [*node.arguments, *(value for _, value in node.keywords)]
+    return given | ({"ref": levels[0]} if levels and node.function == "Treatment" else {})
+
+
 def _constant(function: str, parameter: Parameter, node: Node) -> Any:
     """The value of a constant argument, checked against its kind and range."""
     value, kind = _value(node), parameter.kind
+    if kind == "expression":
+        return node
+    if kind == "contrast" and isinstance(node, Name) and node.name in _CONTRAST_CALLS:
+        return _CONTRAST_CALLS[node.name]
     if kind == "text" and isinstance(value, (str, bool, float)):
         return _level(value)
     if kind == "contrast" and (value in _CONTRASTS or (isinstance(node, Name) and node.name in _CONTRASTS)):
         return node.name if isinstance(node, Name) else value
+    if kind == "spline" and value in _SPLINES:
+        return value
     if kind == "flag" and isinstance(value, bool):
         return value
     if kind in ("integer", "number") and isinstance(value, float):
@@ -157,6 +230,7 @@ def _constant(function: str, parameter: Parameter, node: Node) -> Any:
         "numbers": "a number, or increasing ones as c(1, 2, 3)",
         "flag": "True or False",
         "contrast": "treatment or sum",
+        "spline": "left out: it is the cubic spline that others call 'cr'",
         "text": "a level in quotes",
     }
     raise Misuse(f"{function}'s {parameter.name} must be {wanted[kind]}", node)

@@ -1,9 +1,14 @@
 """A design and its priors → a `Model` of nodes.
 
-    η = offset + α + (X − x̄) β + Σ_groups Σ_k x_k ∘ u_k[level],     u_k ~ Normal(0, τ_k) independently for each level,
+    η = offset + α + (X − x̄) β + Σ_groups Σ_k x_k ∘ u_k[level] + smooths and other latent effects
+
+with u_k ~ Normal(0, τ_k) independently for each level,
 
 and within a correlated group term u_j = τ_j Σ_{k≤j} L_jk z_k, z ~ Normal(0, 1), with L the Cholesky factor of the
-effects' correlations, made of partial correlations r_jk that are independent under LKJ(η).
+effects' correlations, made of partial correlations r_jk that are independent under LKJ(η). Ordered categories have
+cut-points in place of α: with π ~ Dirichlet the categories' probabilities at the columns' means,
+
+    c_k = F⁻¹(π₁ + … + π_k)
 """
 
 from __future__ import annotations
@@ -13,20 +18,27 @@ from typing import Any
 import numpy as np
 
 from credo.distributions import Beta, Normal
+from credo.program import math
 from credo.program.formula.design import Design
 from credo.program.formula.encoder import EncodedRows
 from credo.program.formula.families import ResponseFamily
 from credo.program.formula.groups import GroupDesign
+from credo.program.formula.latent_effects import declared_effects
 from credo.program.formula.priors import Priors, correlation_name, sd_name
 from credo.program.model import Model
 
-__all__ = ["model_of", "data_of", "centers_of", "partial_name", "cholesky_of", "slopes_of", "slope_name"]
+__all__ = ["PROBABILITIES", "centers_of", "cholesky_of", "cuts_of", "data_of", "model_of", "partial_name",
+           "slope_name", "slopes_of"]  # fmt: skip
+
+
+#: the node of the categories' probabilities where all columns are at their means
+PROBABILITIES = "category probabilities"
 
 
 def centers_of(design: Design, priors: Priors) -> np.ndarray:
     """What is taken off the columns (p,): their means where the intercept's prior is about those, else 0."""
     centers = np.zeros(len(design.names))
-    if "Intercept" in priors.notes:
+    if priors.is_centred:
         centers[1:] = design.fixed[:, 1:].mean(axis=0)
     return centers
 
@@ -76,13 +88,25 @@ def model_of(
     if design.formula.offsets or set(data) <= {"offset", "trials"}:
         offset = model.data("offset", data["offset"], dims=obs)
         eta = offset if eta is None else eta + offset
-    for group in design.groups:
-        for effect in _effects(model, group, priors, data, obs):
-            eta = effect if eta is None else eta + effect
+    groups = [effect for group in design.groups for effect in _effects(model, group, priors, data, obs)]
+    for effect in [*groups, *declared_effects(model, design, priors, obs)]:
+        eta = effect if eta is None else eta + effect
     own = {name: model.latent(name, priors[name]) for name in family.parameters}
+    if family.is_ordered:
+        own["cuts"] = cuts_of(model.latent(PROBABILITIES, priors["cuts"]), family.link)
     n = None if trials is None else model.data("trials", data["trials"], dims=obs)
-    model.observed("response", family.law(eta, own, n), design.response, dims=obs)
+    model.observed("response", family.of(eta, own, n), design.response, dims=obs)
     return model
+
+
+def cuts_of(p: Any, link: str) -> Any:
+    """Cut-points (K − 1,) of a node of categories' probabilities (K,) at η = 0; each tail is summed by itself."""
+    k = p.shape[-1]
+    first = np.triu(np.ones((k, k - 1)))
+    below, above = p @ first, p @ (1.0 - first)
+    if link == "logit":
+        return math.log(below) - math.log(above)
+    return math.ndtri(below) if link == "probit" else math.log(-math.log(above))
 
 
 def _dims(design: Design) -> tuple[str, str]:
@@ -102,7 +126,7 @@ def _fixed(
     """α + (X − x̄) β, or None where there is nothing of it."""
     normal, others = slopes_of(names, priors)
     parts = []
-    if "Intercept" in names:
+    if "Intercept" in names and "Intercept" in priors:
         parts.append(model.latent("Intercept", priors["Intercept"]))
     if normal:
         X = model.data("X", data["X"], dims=dims)

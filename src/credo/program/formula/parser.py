@@ -1,7 +1,8 @@
 """Tokens → nodes, by the binding strength of operators.
 
 Outside functions the operators make terms (`+`, `-`, `*`, `/`, `:`, `%in%`, `^`, `|`); inside a function's brackets,
-and left of `~`, they are arithmetic (`+`, `-`, `*`, `/`, `**`, comparisons).
+and left of `~`, they are arithmetic (`+`, `-`, `*`, `/`, `**`, comparisons). Left of `~` a `|` adds something to the
+response (`k | trials(n)`). `np.log(x)` is log(x), and `{x + z}` is I(x + z).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 
 from credo.program.formula.errors import FormulaError
-from credo.program.formula.functions import Misuse, check_call
+from credo.program.formula.functions import ALIASES, FUNCTIONS, Misuse, check_call
 from credo.program.formula.syntax import Call, Chain, Dot, Name, Node, Number, Paren, Sign, Text
 from credo.program.formula.tokens import Token, tokens_of
 
@@ -23,6 +24,8 @@ _ARITHMETIC = dict.fromkeys(_COMPARISONS, 20) | {"+": _SUM, "-": _SUM, "*": 40, 
 _SIGN = {False: _SUM, True: 60}
 # Brackets, signs and powers within each other; nobody writes so many, and Python's stack stays far away.
 MAX_DEPTH = 40
+# Prefixes of functions that other languages' formulas carry.
+_PREFIXES = ("np.", "numpy.", "math.", "scipy.special.", "special.", "as.")
 
 
 def parsed(text: str) -> tuple[Node | None, Node]:
@@ -38,7 +41,7 @@ def parsed(text: str) -> tuple[Node | None, Node]:
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text, self.tokens, self.at = text, tokens_of(text), 0
-        self.depth, self.arithmetic = 0, False
+        self.depth, self.arithmetic, self.left = 0, False, False
 
     @property
     def token(self) -> Token:
@@ -77,9 +80,7 @@ class _Parser:
             raise self.fail("there is a second '~'", tildes[1])
         left = None
         if not self.is_operator("~"):
-            self.arithmetic = True
-            left = self.expression(0)
-            self.arithmetic = False
+            left = self.response()
         if self.token is not tildes[0]:
             raise self.unexpected("an operator or '~'")
         self.take()
@@ -87,6 +88,17 @@ class _Parser:
         if self.token.kind != "end":
             raise self.unexpected("an operator")
         return left, right
+
+    def response(self) -> Node:
+        """What is left of `~`: arithmetic, and perhaps `| trials(n)`."""
+        self.arithmetic = self.left = True
+        node = self.expression(0)
+        while self.is_operator("|"):
+            self.take()
+            addition = self.expression(0)
+            node = Chain(node.start, addition.end, node, (("|", addition),))
+        self.arithmetic = self.left = False
+        return node
 
     def expression(self, floor: int) -> Node:
         """An operand and all operators that bind tighter than `floor`."""
@@ -109,6 +121,8 @@ class _Parser:
         if self.token.kind != "operator":
             return 0
         text = self.token.text
+        if text == "|" and self.left and self.depth <= 1:
+            return 0
         found = (_ARITHMETIC if self.arithmetic else _TERMS).get(text, 0)
         if not found and text in _COMPARISONS:
             raise self.fail(f"{text!r} compares numbers, and here are terms", self.token, "Write I(x > 0), say.")
@@ -134,6 +148,8 @@ class _Parser:
         if token.kind == "operator" and token.text == "(":
             inner = self.expression(0)
             return Paren(token.start, self.expect(")", token).end, inner)
+        if token.kind == "operator" and token.text == "{":
+            return self.braces(token)
         found = "the formula ends" if token.kind == "end" else f"found {token.text!r}"
         raise self.fail(f"a column or a function is missing: {found}", token)
 
@@ -142,6 +158,13 @@ class _Parser:
         if not math.isfinite(value):
             raise self.fail("the number is too large", token)
         return Number(token.start, token.end, value)
+
+    def braces(self, opened: Token) -> Call:
+        """{…}, which is I(…)."""
+        outside, self.arithmetic = self.arithmetic, True
+        inner = self.expression(0)
+        self.arithmetic = outside
+        return self.checked(Call(opened.start, self.expect("}", opened).end, "I", (inner,)))
 
     def call(self, name: Token) -> Call:
         opened, outside = self.take(), self.arithmetic
@@ -164,9 +187,19 @@ class _Parser:
                     raise self.fail("an argument is missing", self.token)
         end = self.take().end
         self.arithmetic = outside
-        call = Call(name.start, end, name.text, tuple(arguments), tuple(keywords))
+        return self.checked(Call(name.start, end, _known_as(name.text), tuple(arguments), tuple(keywords)))
+
+    def checked(self, call: Call) -> Call:
         try:
             check_call(call)
         except Misuse as error:
             raise self.fail(error.message, error.node, error.remedy) from None
         return call
+
+
+def _known_as(name: str) -> str:
+    """A function by the one name it has here."""
+    for prefix in _PREFIXES:
+        if name.startswith(prefix) and _known_as(name.removeprefix(prefix)) in FUNCTIONS:
+            name = name.removeprefix(prefix)
+    return ALIASES.get(name, name)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from credo.distributions import Gamma, HalfNormal, Normal
+from credo.distributions import Beta, Dirichlet, Gamma, HalfNormal, LogNormal, Normal
 from credo.distributions.base import Family
 from credo.errors import DataError, ParameterError
 from credo.program.formula.design import Design
+from credo.program.formula.effects import ImputedFactor, MeasuredFactor, MonotoneFactor, SmoothFactor
 from credo.program.formula.families import ResponseFamily
 from credo.program.formula.groups import GroupDesign
 from credo.saving import register
@@ -24,6 +25,8 @@ __all__ = ["Priors", "default_priors", "stated_priors", "sd_name", "correlation_
 _WIDE = 2.5
 # Of correlations: a little less than uniform near ±1, where few groups could put them by chance.
 _LKJ = 2.0
+# What stands for all of a kind.
+_ALL = {"coefficients": "coefficient", "sd": "sd", "cor": "cor"}
 
 
 @register
@@ -31,14 +34,17 @@ _LKJ = 2.0
 class Priors(Mapping[str, Any]):
     """Prior laws by the name of what they are about; it prints as a table.
 
-    Names are "Intercept", those of the fixed effects' columns, "sd(x | g)", "cor(g)" and the family's own ("sigma"). A
-    correlation's entry is η of LKJ(η): density ∝ det(correlations)^(η−1), 1 is uniform.
+    Names are "Intercept", those of the fixed effects' columns, "sd(x | g)", "cor(g)", "sd(s(x))", "increments(mo(x))",
+    "x: mean", "x: sd" of a latent column, and the family's own ("sigma"). A correlation's entry is η of LKJ(η): density
+    ∝ det(correlations)^(η−1), 1 is uniform.
 
     notes : what else there is to say of one
+    kinds : what each is about: "intercept", "coefficient", "sd", "cor", "positive", "real", "probability", "simplex"
     """
 
     laws: dict[str, Any]
     notes: dict[str, str] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Any:
         return self.laws[name]
@@ -55,6 +61,14 @@ class Priors(Mapping[str, Any]):
         return "\n".join(f"{a.ljust(widths[0])}  {b.ljust(widths[1])}  {c}".rstrip() for a, b, c in rows)
 
     __repr__ = __str__
+
+    def of_kind(self, kind: str) -> list[str]:
+        return [name for name in self.laws if self.kinds.get(name) == kind]
+
+    @property
+    def is_centred(self) -> bool:
+        """Whether the intercept, or the cut-points, are about the columns' means."""
+        return "Intercept" in self.notes or "cuts" in self.notes
 
 
 def sd_name(effect: str, group: GroupDesign) -> str:
@@ -76,10 +90,19 @@ def default_priors(design: Design, family: ResponseFamily) -> Priors:
     sd of a group's       HalfNormal(2.5 s_y / s_x); of its intercepts s_x = 1
     correlations          LKJ(2)
     sigma                 HalfNormal(2.5 s_y)
+    df                    Gamma(2, 0.1)
+    overdispersion, cv    HalfNormal(1)
+    phi                   LogNormal(log 10, 1.5)
+    zi                    Beta(1, 1)
+    cuts                  Dirichlet(1, …, 1) of the categories' probabilities, at the mean of all columns
+    sd of a smooth        HalfNormal(2.5 s_y)
+    increments            Dirichlet(1, …, 1)
+    a latent column's     mean Normal(x̄, 2.5 s_x), sd HalfNormal(2.5 s_x); slopes Normal(0, 2.5 s_x/s_z)
     ====================  ==========================================================================
 
-    Without an intercept s_y and s_x are root mean squares about 0, since then the coefficients carry the mean too.
-    Scales are rounded to three digits: what is printed is what is used.
+    The sd of a smooth is the root mean square of the curve about its straight part. Without an intercept s_y and s_x
+    are root mean squares about 0, since then the coefficients carry the mean too. Scales are rounded to
+    three digits: what is printed is what is used.
 
     Reference: Gelman, Jakulin, Pittau and Su (2008), A weakly informative default prior distribution for logistic and
     other regression models; Lewandowski, Kurowicka and Joe (2009), Generating random correlation matrices.
@@ -99,33 +122,89 @@ def default_priors(design: Design, family: ResponseFamily) -> Priors:
     """
     intercept = design.formula.intercept
     center, spread = _units(design, family)
-    laws: dict[str, Any] = {}
-    notes: dict[str, str] = {}
+    made = _Laws()
+    about = "at the columns' means" if len(design.names) > 1 or design.latent else ""
     for name, column in zip(design.names, design.fixed.T):
         if name == "Intercept":
-            laws[name] = Normal(_rounded(center), _rounded(_WIDE * spread))
-            if len(design.names) > 1:
-                notes[name] = "at the columns' means"
+            if not family.is_ordered:
+                made.add(name, Normal(_rounded(center), _rounded(_WIDE * spread)), "intercept", about)
         else:
-            laws[name] = Normal(0.0, _rounded(_WIDE * spread / _scale(column, intercept)))
+            made.add(name, Normal(0.0, _rounded(_WIDE * spread / _scale(column, intercept))), "coefficient")
+    _add_effects(made, design, spread)
     for group in design.groups:
         for effect, column in zip(group.effects, group.matrix.T):
             scale = _scale(column, intercept or "Intercept" in group.effects)
-            laws[sd_name(effect, group)] = HalfNormal(_rounded(_WIDE * spread / scale))
+            made.add(sd_name(effect, group), HalfNormal(_rounded(_WIDE * spread / scale)), "sd")
         if group.correlated and len(group.effects) > 1:
-            laws[correlation_name(group)] = _LKJ
+            made.add(correlation_name(group), _LKJ, "cor")
     for name in family.parameters:
-        if name in laws:
+        made.add(name, *_own(name, spread))
+    if family.is_ordered:
+        n = len(design.response_levels)
+        made.add("cuts", Dirichlet(np.ones(n)), "simplex", f"of the categories' probabilities{about and ', ' + about}")
+    return Priors(made.laws, made.notes, made.kinds)
+
+
+class _Laws:
+    """Laws by name, each name once."""
+
+    def __init__(self) -> None:
+        self.laws: dict[str, Any] = {}
+        self.notes: dict[str, str] = {}
+        self.kinds: dict[str, str] = {}
+
+    def add(self, name: str, law: Any, kind: str, note: str = "") -> None:
+        if name in self.laws:
             raise DataError(
-                f"A coefficient is called {name!r}, as the {family.name} family's own parameter.",
+                f"Two parts of the model are called {name!r}: a coefficient, and another's or the family's own "
+                "parameter.",
                 columns=[name],
                 value=name,
                 remedy="Rename the column.",
             )
-        # of a t's degrees of freedom: Juárez and Steel (2010); of 1/√shape of counts: up to twice the Poisson's spread
-        own = {"sigma": HalfNormal(_rounded(_WIDE * spread)), "df": Gamma(shape=2.0, rate=0.1)}
-        laws[name] = own.get(name, HalfNormal(1.0))
-    return Priors(laws, notes)
+        self.laws[name], self.kinds[name] = law, kind
+        if note:
+            self.notes[name] = note
+
+
+def _own(name: str, spread: float) -> tuple[Any, str]:
+    """(law, kind) of a family's parameter beside the mean."""
+    if name == "sigma":
+        return HalfNormal(_rounded(_WIDE * spread)), "positive"
+    return {
+        "df": (Gamma(shape=2.0, rate=0.1), "positive"),  # Juárez and Steel (2010)
+        "phi": (LogNormal(_rounded(math.log(10.0)), 1.5), "positive"),  # 95 %: 0.5 to 190
+        "zi": (Beta(1.0, 1.0), "probability"),
+    }.get(name, (HalfNormal(1.0), "positive"))  # overdispersion, cv: up to twice the Poisson's, the exponential's
+
+
+def _add_effects(made: _Laws, design: Design, spread: float) -> None:
+    """Of smooths, monotone effects and latent columns."""
+    intercept = design.formula.intercept
+    for text, effect in design.encoder.effects.items():
+        if isinstance(effect, SmoothFactor):
+            for label in effect.labels:
+                made.add(f"sd({label})", HalfNormal(_rounded(_WIDE * spread)), "sd")
+        elif isinstance(effect, MonotoneFactor):
+            codes = np.asarray(design.latent[text], dtype=np.float64)
+            made.add(text, Normal(0.0, _rounded(_WIDE * spread / _scale(codes, intercept))), "coefficient")
+            made.notes[text] = "a step, on average"
+            if effect.steps > 1:
+                made.add(f"increments({text})", Dirichlet(np.ones(effect.steps)), "simplex")
+        else:
+            _add_column(made, text, effect, spread)
+
+
+def _add_column(made: _Laws, text: str, effect: MeasuredFactor | ImputedFactor, spread: float) -> None:
+    """The coefficient of a latent column, and what is believed of the column."""
+    s_x, name = effect.spread, effect.column
+    made.add(text, Normal(0.0, _rounded(_WIDE * spread / s_x)), "coefficient")
+    given = effect.given if isinstance(effect, ImputedFactor) else ()
+    note = f"at the means of {', '.join(given)}" if given else ""
+    made.add(f"{name}: mean", Normal(_rounded(effect.center), _rounded(_WIDE * s_x)), "real", note)
+    for part, s_z in zip(given, effect.sds if isinstance(effect, ImputedFactor) else ()):
+        made.add(f"{name}: {part}", Normal(0.0, _rounded(_WIDE * s_x / s_z)), "real")
+    made.add(f"{name}: sd", HalfNormal(_rounded(_WIDE * s_x)), "positive")
 
 
 def stated_priors(priors: Mapping[str, Any] | None, defaults: Priors) -> Priors:
@@ -139,43 +218,35 @@ def stated_priors(priors: Mapping[str, Any] | None, defaults: Priors) -> Priors:
     """
     laws, notes = dict(defaults.laws), dict(defaults.notes)
     given = {} if priors is None else dict(priors)
-    kinds = {"coefficients": _coefficients, "sd": _sds, "cor": _correlations}
-    for name, law in sorted(given.items(), key=lambda item: item[0] not in kinds):  # what is special comes last
-        about = kinds[name](laws) if name in kinds else [name]
+    for name, law in sorted(given.items(), key=lambda item: item[0] not in _ALL):  # what is special comes last
+        about = defaults.of_kind(_ALL[name]) if name in _ALL and name not in laws else [name]
         for each in about:
             if each not in laws:
-                known = ", ".join(map(repr, [*laws, *kinds]))
+                known = ", ".join(map(repr, [*laws, *_ALL]))
                 raise ParameterError("regress", "priors", f"about {known}", name)
-            laws[each] = _checked(each, law)
+            laws[each] = _checked(each, law, defaults.kinds[each], laws[each])
             notes.pop(each, None)
-    return Priors(laws, notes)
+    return Priors(laws, notes, defaults.kinds)
 
 
-def _coefficients(laws: Mapping[str, Any]) -> list[str]:
-    aside = {*_sds(laws), *_correlations(laws), "Intercept", "sigma", "df", "overdispersion"}
-    return [name for name in laws if name not in aside]
-
-
-def _sds(laws: Mapping[str, Any]) -> list[str]:
-    return [name for name in laws if name.startswith("sd(") and " | " in name]
-
-
-def _correlations(laws: Mapping[str, Any]) -> list[str]:
-    return [name for name, law in laws.items() if not isinstance(law, Family)]
-
-
-def _checked(name: str, law: Any) -> Any:
-    if name.startswith("cor("):
+def _checked(name: str, law: Any, kind: str, default: Any) -> Any:
+    if kind == "simplex":
+        k = len(default.concentration)
+        if not isinstance(law, Dirichlet) or np.shape(law.concentration) != (k,):
+            raise ParameterError("regress", f"priors[{name!r}]", f"a Dirichlet of {k} numbers", law)
+        return law
+    if kind == "cor":
         if isinstance(law, bool) or not isinstance(law, (int, float)) or not 0 < law < math.inf:
             raise ParameterError("regress", f"priors[{name!r}]", "a number > 0, η of LKJ(η)", law)
         return float(law)
     if not isinstance(law, Family) or law.event_ndim or any(map(np.ndim, law.parameters.values())):
         raise ParameterError("regress", f"priors[{name!r}]", "the law of one number, such as cr.Normal(0, 1)", law)
-    positive = name.startswith("sd(") or name in ("sigma", "df", "overdispersion")
-    if positive and law.support.low < 0:
+    if kind in ("sd", "positive") and law.support.low < 0:
         raise ParameterError(
             "regress", f"priors[{name!r}]", "a law of a positive number, such as cr.HalfNormal(1)", law
         )
+    if kind == "probability" and (law.support.low < 0 or law.support.high > 1):
+        raise ParameterError("regress", f"priors[{name!r}]", "a law between 0 and 1, such as cr.Beta(1, 1)", law)
     return law
 
 
@@ -186,10 +257,11 @@ def _units(design: Design, family: ResponseFamily) -> tuple[float, float]:
         raise ParameterError("default_priors", "design", "of a formula with a response", design.formula.text)
     if family.link == "log":
         # half an event where there were none: the log of 0 is no place for a prior
-        return math.log(max(float(np.sum(y)), 0.5) / float(np.sum(np.exp(design.offset)))), 1.0
-    if family.link == "logit":
+        least = 0.5 if family.values == "count" else 0.0
+        return math.log(max(float(np.sum(y)), least) / float(np.sum(np.exp(design.offset)))), 1.0
+    if family.link != "identity":
         return 0.0, 1.0
-    rest = y - design.offset
+    rest = (np.log(y) if family.name == "lognormal" else y) - design.offset
     if design.formula.intercept:
         return float(np.mean(rest)), _scale(rest, True)
     return 0.0, _scale(rest, False)
@@ -211,5 +283,6 @@ def _rounded(value: float) -> float:
 def _written(law: Any) -> str:
     if not isinstance(law, Family):
         return f"LKJ({law:g})"
-    numbers = ", ".join(f"{value:.6g}" for value in law.parameters.values() if value is not None)
+    values = [value for value in law.parameters.values() if value is not None]
+    numbers = ", ".join(f"{each:.6g}" for value in values for each in np.ravel(value))
     return f"{type(law).__name__}({numbers})"

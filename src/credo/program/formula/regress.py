@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,43 +9,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.errors import (
-    ConvergenceWarning,
-    DataError,
     FileFormatError,
-    NotIdentifiedError,
-    NumericalError,
     ParameterError,
 )
 from credo.inference.draws import Summary, summarise
-from credo.numerics.random import as_generator
-from credo.prediction.classes import ClassPredictive
 from credo.program.formula.columns import Frame
-from credo.program.formula.design import Design, design
+from credo.program.formula.design import design
+from credo.program.formula.effects import ImputedFactor, MeasuredFactor
 from credo.program.formula.encoder import EncodedRows, RowEncoder
-from credo.program.formula.families import FAMILIES, family_of
-from credo.program.formula.lowering import (
-    centers_of,
-    cholesky_of,
-    data_of,
-    model_of,
-    partial_name,
-    slope_name,
-    slopes_of,
-)
+from credo.program.formula.families import FAMILIES, ResponseFamily, family_of
+from credo.program.formula.latent_effects import imputed_name, true_name
+from credo.program.formula.lowering import centers_of, model_of
+from credo.program.formula.prediction import law_draws, predicted
 from credo.program.formula.priors import Priors, default_priors, stated_priors
+from credo.program.formula.quantities import correlated_effects, group_terms, named_draws
+from credo.program.formula.responses import prepared_response, trials_of
 from credo.program.formula.terms import Formula
-from credo.program.model import Model
 from credo.program.posterior import ModelPosterior
 from credo.saving import register
 
 if TYPE_CHECKING:
+    from credo.prediction.law_draws import LawDraws
     from credo.prediction.predictive import Predictive
+    from credo.program.check import ModelCheck
     from credo.program.explain import Explanation
 
 __all__ = ["Regression", "regress"]
-
-# Fewer draws say little about the tail of the weights, and so about k̂.
-_LEAST_DRAWS = 400
 
 
 def regress(
@@ -54,6 +42,7 @@ def regress(
     data: Any,
     family: str = "gaussian",
     *,
+    link: str | None = None,
     priors: Mapping[str, Any] | None = None,
     trials: Any = None,
     missing: str = "drop",
@@ -64,22 +53,24 @@ def regress(
 ) -> Regression:
     """Fit a regression written as a formula.
 
-        g(E[y]) = offset + X β + Σ_groups Z u,   u_level ~ Normal(0, τ² correlations)
+        g(E[y]) = offset + X β + Σ_groups Z u + Σ_smooths f(x),   u_level ~ Normal(0, τ² correlations)
 
     Parameters
     ----------
     formula : "reaction ~ days + (days | subject)"; see `credo.program.formula.parse`.
     data : a pandas, polars or Arrow frame, a mapping from names to cells, a `credo.tables.Table`, or a file.
-    family : "gaussian", "student_t" (identity link), "bernoulli", "binomial" (logit), "poisson", "negative_binomial"
-        (log).
+    family : of numbers "gaussian", "student_t"; of positive ones "gamma", "exponential" (log link), "lognormal";
+        between 0 and 1 "beta"; counts "poisson", "negative_binomial", "zero_inflated_poisson" (log link); successes
+        out of trials "binomial"; one of two "bernoulli"; ordered categories "ordinal".
+    link : of "bernoulli", "binomial", "beta" and "ordinal": "logit" (the default), "probit" or "cloglog".
     priors : name → law, for those that shall not be the defaults: "days", "Intercept", "sd(days | subject)",
-        "cor(subject)" (η of LKJ), "sigma"; "coefficients", "sd", "cor" for all of these. The defaults are weakly
-        informative and in the data's units (`default_priors`); the result prints them.
-    trials : of the binomial: a column, or a whole number.
+        "cor(subject)" (η of LKJ), "sd(s(x))", "sigma"; "coefficients", "sd", "cor" for all of these. The defaults are
+        weakly informative and in the data's units (`default_priors`); the result prints them.
+    trials : of the binomial, where the formula does not say k | trials(n): a column, or a whole number.
     missing : rows with missing cells: "drop" with a warning, or "error".
     inference, draws, random_state, options : as of `Model.fit`. "auto" is exact or collapsed where the response is
-        Normal; for other families without groups Laplace's approximation, corrected by importance weights whose k̂
-        certifies it; else NUTS.
+        Normal; of other families the cheapest rung that is certified: importance sampling of few numbers, nested
+        Laplace of many effects, NUTS.
 
     Returns
     -------
@@ -99,37 +90,19 @@ def regress(
     >>> fit.predict({"x": [100.0]}).mean.round(-1).tolist()
     [200.0]
     """
-    chosen = family_of(family)
+    chosen = family_of(family, link)
     frame = Frame(data)
     made = design(formula, frame, missing)
     if made.response is None:
         raise ParameterError("regress", "formula", "with a response left of '~'", made.formula.text)
-    number = _trials(trials, frame, made) if family == "binomial" else _no_trials(trials, family)
-    text = "" if made.formula.response is None else made.formula.response.text
-    chosen.check(made.response, made.response_levels, number, text, made.rows)
+    number = trials_of(chosen, made.formula, trials, frame, made.n_rows, made.rows)
+    made = prepared_response(made, chosen, number, frame)
     laws = stated_priors(priors, default_priors(made, chosen))
     centers = centers_of(made, laws)
     model = model_of(made, chosen, laws, centers, number)
-    laplace_first = inference == "auto" and chosen.link != "identity" and not made.groups and not options
-    if laplace_first and draws >= _LEAST_DRAWS:
-        posterior = _by_laplace(model, draws, as_generator(random_state))
-    else:
-        posterior = model.fit(inference, draws=draws, random_state=random_state, **options)
+    posterior = model.fit(inference, draws=draws, random_state=random_state, **options)
     said = trials if isinstance(trials, str) or np.ndim(trials) == 0 else None
-    return Regression(posterior, made.encoder, laws, family, centers, len(made.rows), said)
-
-
-def _by_laplace(model: Model, draws: int, rng: np.random.Generator) -> ModelPosterior:
-    """The rung of unimodal posteriors; the next one where its certificate fails."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # a failure is no news: NUTS follows
-        try:
-            posterior = model.fit("laplace", draws=draws, random_state=rng)
-        except (NotIdentifiedError, NumericalError):
-            posterior = None
-    if posterior is not None and posterior.result.status == "converged":
-        return posterior
-    return model.fit("nuts", draws=draws, random_state=rng)
+    return Regression(posterior, made.encoder, laws, chosen.name, centers, len(made.rows), said, chosen.link)
 
 
 @register
@@ -143,6 +116,7 @@ class Regression:
         used; family; n_rows : that were fitted
     centers : (p,) what was taken off the columns before fitting; `draws` and `summary` give the intercept without it
     trials : of the binomial, the column or the number that was stated; predictions take it where none is
+    link : of the response's mean
     """
 
     applied_by = "credo predict {} NEW.csv"
@@ -154,6 +128,7 @@ class Regression:
     centers: np.ndarray
     n_rows: int
     trials: Any = None
+    link: str | None = None
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -164,11 +139,27 @@ class Regression:
         return self.encoder.formula
 
     @property
+    def of_family(self) -> ResponseFamily:
+        """The family's record."""
+        return family_of(self.family, self.link)
+
+    @property
+    def said_family(self) -> str:
+        """Its name, and the link where another is usual."""
+        family = self.of_family
+        return family.name if family.link == family.links[0] else f"{family.name} ({family.link})"
+
+    @property
     def classes(self) -> tuple[Any, ...]:
-        """The two responses of family "bernoulli", the one whose probability is modelled last; () of the others."""
+        """The two responses of family "bernoulli", the one whose probability is modelled last, or the categories of
+        "ordinal" in order; () of the others."""
+        levels = self.encoder.response_levels
+        if self.family == "ordinal":
+            response = self.formula.response
+            return _as_numbers(levels) if response is not None else levels
         if self.family != "bernoulli":
             return ()
-        levels = self.encoder.response_levels or (0, 1)
+        levels = levels or (0, 1)
         return (False, True) if levels == ("False", "True") else levels
 
     @property
@@ -178,38 +169,34 @@ class Regression:
 
     def draws(self) -> dict[str, np.ndarray]:
         """Coefficients, standard deviations, correlations and the family's parameters by name: (chains, draws)."""
-        values = self.posterior.values
-        names = self.encoder.names
-        normal, others = slopes_of(names, self.priors)
-        found = {names[i]: values["coefficients"][..., at] for at, i in enumerate(normal)}
-        found |= {names[i]: values[slope_name(names[i])] for i in others}
-        if "Intercept" in names:
-            shift = sum(self.centers[i] * found[names[i]] for i in [*normal, *others])
-            found["Intercept"] = values["Intercept"] - shift
-        found = {name: found[name] for name in names}
-        for group in self._groups():
-            found |= {f"sd({e} | {group[0]})": values[f"sd({e} | {group[0]})"] for e in group[1]}
-            if group[2]:
-                found |= self._correlations(group[0], group[1])
-        return found | {name: values[name] for name in FAMILIES[self.family].parameters}
+        return named_draws(self)
 
     def effects(self, group: str) -> dict[str, np.ndarray]:
         """How far each level of a group lies from the fixed effects: effect → (chains, draws, levels)."""
         values = self.posterior.values
-        terms = [found for found in self._groups() if found[0] == group]
+        terms = [found for found in group_terms(self) if found[0] == group]
         if not terms:
-            raise ParameterError("Regression.effects", "group", f"one of {[g[0] for g in self._groups()]}", group)
+            known = [found[0] for found in group_terms(self)]
+            raise ParameterError("Regression.effects", "group", f"one of {known}", group)
         found: dict[str, np.ndarray] = {}
         for name, effects, correlated in terms:
-            if not correlated:
+            if correlated:
+                found |= correlated_effects(values, name, effects, [values[f"z({e} | {name})"] for e in effects])
+            else:
                 found |= {e: values[f"{e} | {name}"] for e in effects}
-                continue
-            L = cholesky_of(self._partial(name, len(effects)))
-            z = [values[f"z({e} | {name})"] for e in effects]
-            for j, e in enumerate(effects):
-                sd = values[f"sd({e} | {name})"]
-                found[e] = np.sum([(sd * L[j][k])[..., None] * z[k] for k in range(j + 1)], axis=0)
         return found
+
+    def imputed(self, column: str) -> np.ndarray:
+        """Draws of what is behind a column: of its missing cells, in the order of the rows, for mi(x); of the true
+        values of all rows for me(x, sd): (chains, draws, cells)."""
+        for text, effect in self.encoder.effects.items():
+            if isinstance(effect, (MeasuredFactor, ImputedFactor)) and effect.column == column:
+                values = self.posterior.values
+                found = values.get(true_name(text), values.get(f"{imputed_name(text)}_missing"))
+                return np.empty((*next(iter(values.values())).shape[:2], 0)) if found is None else found
+        known = [effect.column for effect in self.encoder.effects.values()
+                 if isinstance(effect, (MeasuredFactor, ImputedFactor))]  # fmt: skip
+        raise ParameterError("Regression.imputed", "column", f"one in mi(…) or me(…): {known}", column)
 
     def levels(self, group: str) -> tuple[str, ...]:
         """Names of a group's levels, in the order of `effects`."""
@@ -239,7 +226,8 @@ class Regression:
             groups, "mean" takes 0, "error" refuses.
         trials : of the binomial, where it is not as in the fit.
 
-        Of family "bernoulli" it is one of the two `classes`.
+        Of family "bernoulli" it is one of the two `classes`, of "ordinal" one of the categories. A missing cell of
+        mi(x) is drawn from what is believed of x, as is the true value behind me(x, sd) given the measurement.
         """
         rows, number = self.encoded(data, trials)
         return self.predict_encoded(rows, number, new_levels, random_state)
@@ -248,26 +236,34 @@ class Regression:
         """(the rows of a table as numbers, the trials of each if the response is binomial)."""
         frame = Frame(data, self.encoder.schema)
         rows = self.encoder.encode(frame)
-        if self.family != "binomial":
-            return rows, _no_trials(trials, self.family)
         n = len(rows.rows)
-        return rows, _counts(self.trials if trials is None else trials, frame, n, np.arange(n))
+        if self.family != "binomial":
+            return rows, trials_of(self.of_family, _WITHOUT, trials, frame, n, rows.rows)
+        stated = self.trials if trials is None else trials
+        return rows, trials_of(self.of_family, self.formula, stated, frame, n, np.arange(n))
 
     def predict_encoded(
         self, rows: EncodedRows, trials: np.ndarray | None, new_levels: str, random_state: Any
     ) -> Predictive:
         """`predict` of rows that are numbers already."""
-        if new_levels == "error":
-            _refuse_new(rows.groups)
-        model = self.posterior.model
-        known = set() if model is None else {name for name, node in model.nodes.items() if node.kind == "data"}
-        values = data_of(self.encoder.names, rows, self.priors, self.centers, trials)
-        given = {name: value for name, value in values.items() if name in known}
-        found = self.posterior.predict(None, new_levels=new_levels, random_state=random_state, **given)
-        if not self.classes:
-            return found
-        p = np.broadcast_to(found.conditional.mean, found.draws.shape)  # type: ignore[attr-defined]
-        return ClassPredictive.from_draws(np.stack([1.0 - p, p], axis=-1), self.classes, found.inference)
+        return predicted(self, rows, trials, new_levels, random_state)
+
+    def predict_distribution(self, data: Any, **options: Any) -> Predictive:
+        """`predict`, under the name that estimators have it by: what `cr.compare` and `cr.decide` ask for."""
+        return self.predict(data, **options)
+
+    def law_draws(
+        self, data: Any, *, draws: int | None = None, new_levels: str = "sample", trials: Any = None,
+        random_state: Any = 0,
+    ) -> LawDraws:  # fmt: skip
+        """The law of the response in each row given each draw (at most `draws` of them): what effects, R² and choices
+        of the next question are read from. Other arguments as of `predict`."""
+        rows, number = self.encoded(data, trials)
+        return law_draws(self, rows, number, new_levels, random_state, draws)
+
+    def check(self, **options: Any) -> ModelCheck:
+        """Does the fitted model make data like these, and could its priors? `ModelPosterior.check`."""
+        return self.posterior.check(**options)
 
     def explain(self) -> Explanation:
         """What was integrated out exactly, what was done numerically, and why."""
@@ -276,7 +272,7 @@ class Regression:
     def __str__(self) -> str:
         return "\n".join(
             [
-                f"{self.formula}   {self.family}, {self.n_rows} rows",
+                f"{self.formula}   {self.said_family}, {self.n_rows} rows",
                 "",
                 str(self.summary()),
                 "",
@@ -290,58 +286,16 @@ class Regression:
     def __repr__(self) -> str:
         return f"Regression({str(self.formula)!r}, {self.family}, {self.n_rows} rows; {self.posterior.inference})"
 
-    def _groups(self) -> list[tuple[str, tuple[str, ...], bool]]:
-        """(name, effects, whether they are correlated) of each group term."""
-        terms = zip(self.formula.groups, self.encoder.group_effects)
-        return [(term.label, effects, term.correlated and len(effects) > 1) for term, effects in terms]
 
-    def _partial(self, group: str, q: int) -> list[list[Any]]:
-        values = self.posterior.values
-        return [[2.0 * values[partial_name(group, j, k)] - 1.0 for k in range(j)] for j in range(q)]
-
-    def _correlations(self, group: str, effects: tuple[str, ...]) -> dict[str, np.ndarray]:
-        L = cholesky_of(self._partial(group, len(effects)))
-        pairs = [(j, k) for j in range(len(effects)) for k in range(j)]
-        return {
-            f"cor({effects[k]}, {effects[j]} | {group})": np.sum([L[j][i] * L[k][i] for i in range(k + 1)], axis=0)
-            for j, k in pairs
-        }
+#: a formula without trials
+_WITHOUT = Formula("", None, ())
 
 
-def _refuse_new(groups: Any) -> None:
-    for group in groups:
-        if group.unseen:
-            raise DataError(
-                f"Group {group.name} has levels that the fit never met: {', '.join(map(repr, group.unseen[:5]))}.",
-                rows=np.flatnonzero(group.is_new)[:20].tolist(),
-                value=group.unseen,
-                remedy='new_levels="sample" draws their effects (on the command line, --new-levels sample).',
-            )
-
-
-def _no_trials(trials: Any, family: str) -> None:
-    if trials is not None:
-        raise ParameterError("regress", "trials", f"None for family {family!r}", trials)
-
-
-def _trials(trials: Any, frame: Frame, made: Design) -> np.ndarray:
-    return _counts(trials, frame, made.n_rows, made.rows)
-
-
-def _counts(trials: Any, frame: Frame, n: int, rows: np.ndarray) -> np.ndarray:
-    """The number of trials in each of these rows."""
-    if isinstance(trials, str):
-        values = frame.cells([trials])[trials].as_numbers()
-    elif trials is None or isinstance(trials, bool):
-        raise ParameterError("regress", "trials", "a column or a whole number, for family 'binomial'", trials)
-    else:
-        values = np.asarray(trials, dtype=np.float64)
-    values = np.broadcast_to(values, (n,))[rows]
-    bad = np.flatnonzero(~(values >= 0) | (values != np.floor(values)))
-    if bad.size:
-        raise DataError(
-            f"trials must be whole numbers ≥ 0; row {rows[bad[0]]} has {values[bad[0]]:g}.",
-            rows=rows[bad[:20]].tolist(),
-            value=float(values[bad[0]]),
-        )
-    return values
+def _as_numbers(levels: tuple[str, ...]) -> tuple[Any, ...]:
+    """Levels that were numbers as numbers."""
+    try:
+        numbers = [float(level) for level in levels]
+    except ValueError:
+        return levels
+    whole = all(number == int(number) for number in numbers)
+    return tuple(int(number) if whole else number for number in numbers)

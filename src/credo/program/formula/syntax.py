@@ -11,6 +11,8 @@ __all__ = ["Node", "Number", "Text", "Name", "Dot", "Sign", "Paren", "Chain", "C
 _PLAIN = re.compile(r"(?:[^\W\d]|\.(?=[^\W\d]))[\w.]*")
 # Operators that are written without blanks around them.
 _TIGHT = (":", "/")
+# Functions whose later arguments are columns too, not words or constants.
+_OF_COLUMNS = ("me", "mi", "prop", "cbind")
 
 
 def quoted(name: str) -> str:
@@ -35,7 +37,7 @@ class Number(Node):
     value: float
 
     def __str__(self) -> str:
-        return f"{self.value:.17g}" if self.value != int(self.value) else str(int(self.value))
+        return repr(self.value) if self.value != int(self.value) else str(int(self.value))
 
 
 @dataclass(frozen=True)
@@ -147,5 +149,13 @@ def names_in(node: Node) -> list[str]:
         found = pending.pop()
         if isinstance(found, Name):
             names[found.name] = None
-        pending += found.arguments[:1] if isinstance(found, Call) else reversed(found.children)
+        pending += reversed(_columns_below(found))
     return list(names)
+
+
+def _columns_below(node: Node) -> tuple[Node, ...]:
+    """The children that may be columns."""
+    if not isinstance(node, Call):
+        return node.children
+    by = tuple(value for name, value in node.keywords if name == "by")
+    return (*(node.arguments if node.function in _OF_COLUMNS else node.arguments[:1]), *by)

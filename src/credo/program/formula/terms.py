@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from credo.program.formula.functions import FUNCTIONS, LATENT
 from credo.program.formula.syntax import Call, Name, Node, names_in
 
 __all__ = ["Factor", "Term", "GroupTerm", "Formula"]
@@ -25,6 +26,11 @@ class Factor:
     def label(self) -> str:
         """For the names of coefficients: a plain column without backticks."""
         return self.node.name if isinstance(self.node, Name) else self.text
+
+    @property
+    def kind(self) -> str:
+        """Of its function; "" of a plain column."""
+        return FUNCTIONS[self.node.function].kind if isinstance(self.node, Call) else ""
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,8 @@ class Formula:
     """A formula that was read.
 
     text : as it was written; response : left of `~`, or None; terms : of the mean, the intercept (if any) first, then
-    by the number of factors; groups, offsets; others : the columns that `.` stood for.
+    by the number of factors; groups, offsets; others : the columns that `.` stood for; trials : what a response of
+    successes is out of, or None.
     """
 
     text: str
@@ -82,6 +89,17 @@ class Formula:
     groups: tuple[GroupTerm, ...] = ()
     offsets: tuple[Factor, ...] = ()
     others: tuple[str, ...] = ()
+    trials: Factor | None = None
+
+    @property
+    def latent(self) -> tuple[Factor, ...]:
+        """Smooths, monotone effects, columns measured with error or imputed: effects with latent parts of their own."""
+        return tuple(f for term in self.terms for f in term.factors if f.kind in LATENT)
+
+    @property
+    def may_be_missing(self) -> frozenset[str]:
+        """Columns whose missing cells are imputed."""
+        return frozenset(f.columns[0] for f in self.latent if f.kind == "imputed")
 
     @property
     def intercept(self) -> bool:
@@ -98,6 +116,7 @@ class Formula:
         parts = [_sum(self.terms)] if self.terms or not self.groups else ["0"]
         parts += [str(group) for group in self.groups] + [f"offset({_inner(o)})" for o in self.offsets]
         left = "" if self.response is None else f"{self.response.text} "
+        left += "" if self.trials is None else f"| trials({self.trials.text}) "
         return f"{left}~ {' + '.join(parts)}"
 
 

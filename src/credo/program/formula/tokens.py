@@ -15,7 +15,7 @@ _TOKEN = re.compile(
       | (?P<name>(?:[^\W\d]|\.(?=[^\W\d]))[\w.]*)
       | (?P<quoted>`(?:[^`]|``)+`)
       | (?P<text>"[^"]*"|'[^']*')
-      | (?P<operator>\|\||\*\*|%in%|[<>=!]=|[-~+*/:^|(),<>=.])""",
+      | (?P<operator>\|\||\*\*|%in%|[<>=!]=|[-~+*/:^|(),<>=.{}])""",
     re.VERBOSE,
 )
 _NEVER_CLOSED = {"`": "a name in backticks", '"': "a text in quotes", "'": "a text in quotes"}

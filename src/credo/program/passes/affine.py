@@ -8,54 +8,35 @@ combination of few scalars, it stays a `row` expression with one value a cell.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from credo.program.evaluate import Program
-from credo.program.nodes import Node, apply, as_node, described
+from credo.program.nodes import Node, apply, described
 from credo.program.ops import OPS
+from credo.program.passes.terms import (
+    NotAffineError,
+    Term,
+    merged,
+    negated,
+    picking,
+    product,
+    repeats,
+    same_expression,
+    times,
+)
 
-__all__ = ["Affine", "NotAffineError", "Term", "dependencies", "negated", "repeats"]
+__all__ = ["Affine", "NotAffineError", "Term", "dependencies", "negated", "repeats", "same_expression"]
 
 # An array of hyperparameters up to this size is taken apart into scalars; more would make a map for each.
 MOST_PARTS = 16
+# So many cells of the map of running sums.
+MOST_SUMMED = 4_000_000
 # So many terms for one expression are too many: the cost of a block grows with their square.
 MOST_TERMS = 48
-
-
-class NotAffineError(Exception):
-    """An expression is not affine in the block; `remove` lists sets of latent nodes, one of which must leave it."""
-
-    def __init__(self, reason: str, remove: Sequence[frozenset[int]]) -> None:
-        super().__init__(reason)
-        self.reason, self.remove = reason, tuple(remove)
-
-
-@dataclass(frozen=True, eq=False)
-class Term:
-    """coefficient(θ) · diag(row(θ)) · (matrix z, or vector); None is 1. matrix (cells, p), vector (cells,)."""
-
-    matrix: Any = None
-    vector: np.ndarray | None = None
-    coefficient: Node | None = None
-    row: Node | None = None
-
-    def mapped(self, S: Any) -> Term:
-        """After a constant linear map of the cells; a `row` can only be picked from."""
-        if self.row is not None:
-            codes = _picks(S)
-            if codes is None:
-                raise NotAffineError("coefficients that differ by cell are mixed by a matrix", [])
-            picked = apply_pick(self.row, codes)
-            return replace(self, row=picked, **self._linear(S))
-        return replace(self, **self._linear(S))
-
-    def _linear(self, S: Any) -> dict[str, Any]:
-        return {"matrix": None if self.matrix is None else (S @ self.matrix).tocsr(),
-                "vector": None if self.vector is None else S @ self.vector}  # fmt: skip
 
 
 def dependencies(node: Node, memo: dict[int, frozenset[int]]) -> frozenset[int]:
@@ -102,7 +83,7 @@ class Affine:
     def form(self, node: Node) -> list[Term]:
         """The terms of a node; raises `NotAffineError`."""
         if node.number not in self._forms:
-            terms = _merged(self._expand(node))
+            terms = merged(self._expand(node))
             if len(terms) > MOST_TERMS:
                 raise NotAffineError(f"{described(node)} has {len(terms)} terms", [self.in_block(node)])
             self._forms[node.number] = terms
@@ -181,7 +162,7 @@ class Affine:
         """a, which may depend on the block, times b, which does not."""
         left = [t if (S := repeats(a.shape, node.shape)) is None else t.mapped(S) for t in self.form(a)]
         right = [t if (S := repeats(b.shape, node.shape)) is None else t.mapped(S) for t in self.form(b)]
-        return [_product(s, t) for s in left for t in right]
+        return [product(s, t) for s in left for t in right]
 
     def _matmul(self, node: Node) -> list[Term]:
         a, b = node.parents
@@ -200,7 +181,7 @@ class Affine:
             S = _matmul_map(matrix, other.shape, left_is_fixed)
             for term in self.form(other):
                 mapped = term.mapped(S)
-                terms.append(replace(mapped, coefficient=_times(mapped.coefficient, outer.coefficient)))
+                terms.append(replace(mapped, coefficient=times(mapped.coefficient, outer.coefficient)))
         return terms
 
     def _structural(self, node: Node) -> list[Term]:
@@ -216,8 +197,31 @@ class Affine:
         else:
             rest = [self.value(p) for p in node.parents[1:]]
             moved = OPS[node.kind].forward([cells, *rest], [False] * len(node.parents), node.static)
-            S = _picking(np.ravel(moved), parent.size)
+            S = picking(np.ravel(moved), parent.size)
         return [term.mapped(S) for term in self.form(parent)]
+
+    def _cumsum(self, node: Node) -> list[Term]:
+        """Running sums: rows of ones below the diagonal."""
+        cells = np.arange(node.size).reshape(node.shape)
+        along = np.moveaxis(cells, node.static["axis"], -1).reshape(-1, node.shape[node.static["axis"]])
+        m, n = along.shape
+        if m * n * (n + 1) // 2 > MOST_SUMMED:
+            raise NotAffineError(f"{described(node)} is a sum of {n} terms", [self.in_block(node)])
+        i, j = np.tril_indices(n)
+        rows, columns = along[:, i].ravel(), along[:, j].ravel()
+        S = sp.csr_array((np.ones(rows.size), (rows, columns)), shape=(node.size, node.size))
+        return [term.mapped(S) for term in self.form(node.parents[0])]
+
+    def _where(self, node: Node) -> list[Term]:
+        """One or the other by known conditions: each times ones and zeros."""
+        condition, *others = node.parents
+        chosen = np.broadcast_to(self.value(condition) != 0.0, node.shape).ravel()
+        terms = []
+        for parent, share in zip(others, (chosen, ~chosen), strict=True):
+            for term in self.form(parent):
+                S = repeats(parent.shape, node.shape)
+                terms.append(product(term if S is None else term.mapped(S), Term(vector=share.astype(np.float64))))
+        return terms
 
     def _concat(self, node: Node) -> list[Term]:
         terms, start = [], 0
@@ -248,108 +252,11 @@ _RULES: dict[str, Any] = {
     "divide": Affine._divide,
     "matmul": Affine._matmul,
     "concat": Affine._concat,
+    "cumsum": Affine._cumsum,
+    "where": Affine._where,
     "fill": Affine._fill,
-    **dict.fromkeys(("take", "slice", "reshape", "identity", "transpose", "sum", "mean"), Affine._structural),
+    **dict.fromkeys(("take", "pick", "slice", "reshape", "identity", "transpose", "sum", "mean"), Affine._structural),
 }
-
-
-# -- small algebra of terms ------------------------------------------------------------------------------------------
-
-
-def negated(term: Term) -> Term:
-    return replace(term, matrix=None if term.matrix is None else -term.matrix,
-                   vector=None if term.vector is None else -term.vector)  # fmt: skip
-
-
-def _times(a: Node | None, b: Node | None) -> Node | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return apply("multiply", a, b)
-
-
-def _product(a: Term, b: Term) -> Term:
-    """a, with a matrix or a vector, times b with a vector, cell by cell."""
-    v = b.vector
-    assert v is not None
-    matrix = None if a.matrix is None else sp.csr_array(a.matrix.multiply(v[:, None]))
-    vector = None if a.vector is None else a.vector * v
-    return Term(matrix, vector, _times(a.coefficient, b.coefficient), _times(a.row, b.row))
-
-
-def _merged(terms: Sequence[Term]) -> list[Term]:
-    """Terms of the same coefficients added up, those that are zero dropped."""
-    groups: dict[Any, list[Term]] = {}
-    for term in terms:
-        key = (term.matrix is None, _identity(term.coefficient), _identity(term.row))
-        groups.setdefault(key, []).append(term)
-    merged = []
-    for group in groups.values():
-        first = group[0]
-        if len(group) > 1:
-            if first.matrix is not None:
-                total = group[0].matrix
-                for term in group[1:]:
-                    total = total + term.matrix
-                first = replace(first, matrix=sp.csr_array(total))
-            else:
-                first = replace(first, vector=np.sum(np.array([term.vector for term in group]), axis=0))
-        if first.matrix is not None:
-            first.matrix.eliminate_zeros()
-            if first.matrix.nnz:
-                merged.append(first)
-        elif np.any(first.vector):
-            merged.append(first)
-    return merged
-
-
-def _identity(node: Node | None) -> Any:
-    """Equal for expressions that are the same by construction."""
-    if node is None:
-        return None
-    if node.kind == "constant":
-        return ("constant", node.value.tobytes(), node.shape)  # type: ignore[union-attr]
-    if not node.is_operation:
-        return node.number
-    static = tuple(sorted((k, repr(v)) for k, v in node.static.items()))
-    return (node.kind, static, *(_identity(parent) for parent in node.parents))
-
-
-def repeats(shape: tuple[int, ...], out: tuple[int, ...]) -> Any:
-    """The map that repeats cells as broadcasting does; None where nothing is repeated."""
-    if shape == out:
-        return None
-    size = int(np.prod(shape, dtype=np.int64))
-    return _picking(np.broadcast_to(np.arange(size).reshape(shape), out).ravel(), size)
-
-
-def _picking(codes: np.ndarray, size: int) -> Any:
-    n = codes.size
-    return sp.csr_array((np.ones(n), codes, np.arange(n + 1)), shape=(n, size))
-
-
-def _picks(S: Any) -> np.ndarray | None:
-    """Which cell each row picks, if every row picks one."""
-    if S.nnz == S.shape[0] and np.all(np.diff(S.indptr) == 1) and np.all(S.data == 1.0):
-        return S.indices
-    return None
-
-
-def apply_pick(row: Node, codes: np.ndarray) -> Node:
-    """Cells of a row by number."""
-    if codes.size == row.size and np.array_equal(codes, np.arange(row.size)):
-        return row
-    return row[as_node(codes.astype(np.int64))]
-
-
-def _matmul_map(matrix: np.ndarray, shape: tuple[int, ...], left: bool) -> Any:
-    """The map of the cells of an array of `shape` under matrix @ array, or array @ matrix."""
-    if left:
-        flat = np.atleast_2d(matrix)
-        return sp.csr_array(flat) if len(shape) == 1 else sp.csr_array(sp.kron(flat, sp.eye(shape[1])))
-    columns = matrix[:, None] if matrix.ndim == 1 else matrix
-    if len(shape) == 1:
-        return sp.csr_array(columns.T)
-    return sp.csr_array(sp.kron(sp.eye(shape[0]), columns.T))
 
 
 def _pushed_inside(node: Node) -> Node | None:
@@ -369,3 +276,14 @@ def _latent_names(node: Node) -> set[tuple[int, str]]:
     if not node.is_operation:
         return set()
     return set().union(*(_latent_names(parent) for parent in node.parents))
+
+
+def _matmul_map(matrix: np.ndarray, shape: tuple[int, ...], left: bool) -> Any:
+    """The map of the cells of an array of `shape` under matrix @ array, or array @ matrix."""
+    if left:
+        flat = np.atleast_2d(matrix)
+        return sp.csr_array(flat) if len(shape) == 1 else sp.csr_array(sp.kron(flat, sp.eye(shape[1])))
+    columns = matrix[:, None] if matrix.ndim == 1 else matrix
+    if len(shape) == 1:
+        return sp.csr_array(columns.T)
+    return sp.csr_array(sp.kron(sp.eye(shape[0]), columns.T))

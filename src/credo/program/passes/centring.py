@@ -46,7 +46,8 @@ def centred(factors: Sequence[Factor], latents: Sequence[Node]) -> Centring:
     own = {f.node.number: f for f in factors if not f.observed and f.law is not None}
     hierarchical = [
         node for node in latents
-        if isinstance(node.law, Normal) and node.number in own and any(dependencies(v, memo) for v in node.parents)
+        if isinstance(node.law, Normal) and node.support.kind == "real" and node.number in own
+        and any(dependencies(v, memo) for v in node.parents)
     ]  # fmt: skip
     informed = _information(hierarchical, factors, latents)
     mapping: dict[int, Node] = {}
@@ -128,6 +129,10 @@ def _information(hierarchical: Sequence[Node], factors: Sequence[Factor], latent
 
 def typical(node: Node) -> np.ndarray:
     """The median of its prior where that is known, else a point inside its support."""
+    if node.support.kind == "ordered":
+        from credo.program.finite.ordered import typical_in_order
+
+        return typical_in_order(node)
     law: Any = node.law
     if not any(isinstance(v, Node) for v in law.parameters.values()) and hasattr(law, "quantile"):
         with contextlib.suppress(CredoError):  # a flat law has no quantiles

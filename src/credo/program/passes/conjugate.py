@@ -1,9 +1,11 @@
 """Conjugate leaves: latent nodes whose law given the others stays in its family.
 
-A Beta node behind Bernoulli, Binomial or Geometric data, a Gamma node behind Poisson, Exponential or Gamma data, an
-Inverse-Gamma variance behind Normal data of known mean, a Dirichlet node behind Categorical or Multinomial data:
-directly, or picked by group codes, rates and variances also times known numbers. The node is integrated out: what is
-left of it is the log probability of its data as an expression of its own parameters, which may be latent.
+A Beta node behind Bernoulli, Binomial or Geometric data; a Gamma node behind whatever it is a rate or a precision of
+(Poisson, Exponential, Gamma; Normal with sd = 1/√λ); an Inverse-Gamma node behind what it is a variance or a scale of
+(Normal with sd = √v, Exponential of mean v); a Dirichlet node behind Categorical or Multinomial data. Uniform(0, 1) is
+Beta(1, 1), and an Exponential is a Gamma of shape 1. The node may be picked by group codes, stand as 1 − p, be raised
+to a power in any way of writing, and be multiplied by known numbers (`powers`, `kernels`). It is integrated out: what
+is left of it is the log probability of its data as an expression of its own parameters, which may be latent.
 """
 
 from __future__ import annotations
@@ -14,15 +16,17 @@ from typing import Any
 
 import numpy as np
 from scipy.special import gammaln as log_gamma
-from scipy.special import xlogy
 
-from credo.distributions import Beta, Dirichlet, Family, Gamma, InverseGamma
+from credo.distributions import Beta, Dirichlet, Exponential, Family, Gamma, InverseGamma, Uniform
+from credo.distributions.slopes import unchecked
 from credo.program.evaluate import Program
 from credo.program.forward import draw, law_at
 from credo.program.model import Factor
 from credo.program.nodes import Node, apply, as_node
-from credo.program.passes.affine import Affine, NotAffineError, dependencies
+from credo.program.passes.affine import dependencies
 from credo.program.passes.centring import substituted
+from credo.program.passes.kernels import kernel_of
+from credo.program.passes.powers import gathered, placed_probability, power_of
 
 __all__ = ["Leaf", "conjugate_leaves"]
 
@@ -72,23 +76,31 @@ def conjugate_leaves(factors: Sequence[Factor], latents: Sequence[Node]) -> list
     for node in latents:
         own = next((f for f in factors if f.node is node), None)
         children = [f for f in factors if f is not own and _depends(f, node, memo)]
-        law: Any = node.law
-        rule = _PAIRS.get(type(law).__name__)
-        if own is None or rule is None or not children or node.support != law.support:
+        if own is None or not children or node.law is None or node.support != node.law.support:
             continue
-        seen = [rule(child, node, memo) for child in children]
+        law = _by_its_family(own.law)
+        rule = _PAIRS.get(type(law).__name__)
+        seen = [None] if rule is None else [rule(child, node, memo) for child in children]
         if all(each is not None for each in seen):
-            found.append(_leaf(own, children, seen))  # type: ignore[arg-type]
+            found.append(_leaf(own, law, children, seen))  # type: ignore[arg-type]
     return found
+
+
+def _by_its_family(law: Any) -> Family:
+    """The member of a conjugate family that a law is."""
+    if type(law) is Exponential:
+        return Gamma(shape=1.0, rate=law.rate)
+    if type(law) is Uniform and not isinstance(law.low, Node) and not isinstance(law.high, Node):
+        return Beta(1.0, 1.0) if np.all(np.equal(law.low, 0.0)) and np.all(np.equal(law.high, 1.0)) else law
+    return law
 
 
 def _depends(factor: Factor, node: Node, memo: dict[int, frozenset[int]]) -> bool:
     return any(node.number in dependencies(part, memo) for part in factor.parts)
 
 
-def _leaf(own: Factor, children: Sequence[Factor], seen: Sequence[_Seen]) -> Leaf:
+def _leaf(own: Factor, law: Any, children: Sequence[Factor], seen: Sequence[_Seen]) -> Leaf:
     node = own.node
-    law: Any = own.law
     first, second = sum(s.first for s in seen), sum(s.second for s in seen)
     constant = sum(s.constant for s in seen)
     kinds = sorted({type(child.law).__name__ for child in children})
@@ -137,39 +149,6 @@ def _fixed(value: Any, memo: Memo) -> np.ndarray | None:
     return None if dependencies(node, memo) else np.asarray(Program([node], []).values({})[0], dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Which entry of the node each cell of the data stands on, and times what known number."""
-
-    entries: np.ndarray
-    times: np.ndarray
-    node: Node
-
-    def gathered(self, x: Any) -> np.ndarray:
-        """Numbers, one a cell, added up by entries of the node."""
-        weights = np.broadcast_to(x, self.entries.shape).ravel()
-        return np.bincount(self.entries.ravel(), weights, minlength=self.node.size).reshape(self.node.shape)
-
-
-def _place(value: Any, node: Node, shape: tuple[int, ...]) -> _Place | None:
-    """Where `value` is entries of the node, moved, picked and multiplied by known numbers; None if it is anything
-    else."""
-    try:
-        terms = Affine({node.number: 0}, node.size).form(as_node(value))
-    except NotAffineError:
-        return None
-    if len(terms) != 1:
-        return None
-    term = terms[0]
-    if term.matrix is None or term.coefficient is not None or term.row is not None:
-        return None
-    if not np.all(np.diff(term.matrix.indptr) == 1):
-        return None
-    entries, times = (np.broadcast_to(each.reshape(value.shape), shape) for each in (term.matrix.indices,
-                                                                                    term.matrix.data))  # fmt: skip
-    return _Place(entries.astype(np.intp), times, node)
-
-
 def _known(child: Factor) -> np.ndarray | None:
     return np.asarray(child.node.value, dtype=np.float64) if child.observed and child.node.kind == "observed" else None
 
@@ -179,55 +158,50 @@ def _beta(child: Factor, node: Node, memo: Memo) -> _Seen | None:
     y, kind = _known(child), type(law).__name__
     if y is None or kind not in ("Bernoulli", "Binomial", "Geometric"):
         return None
-    place = _place(law.p, node, y.shape)
+    placed = placed_probability(law.p, node, memo)
     n = _fixed(law.n, memo) if kind == "Binomial" else np.ones(())
-    if place is None or n is None or np.any(place.times != 1.0):
+    if placed is None or n is None:
         return None
-    if kind == "Geometric":
-        return _Seen(place.gathered(1.0), place.gathered(y), 0.0)
-    choose = log_gamma(n + 1.0) - log_gamma(y + 1.0) - log_gamma(n - y + 1.0)
-    return _Seen(place.gathered(y), place.gathered(n - y), float(np.broadcast_to(choose, y.shape).sum()))
+    entries = np.broadcast_to(placed[0], y.shape)
+    counts = [np.ones(y.shape), y] if kind == "Geometric" else [y, n - y]
+    hits, misses = (_summed(each, entries, node) for each in (counts[::-1] if placed[1] else counts))
+    choose = 0.0 if kind == "Geometric" else log_gamma(n + 1.0) - log_gamma(y + 1.0) - log_gamma(n - y + 1.0)
+    return _Seen(hits, misses, float(np.broadcast_to(choose, y.shape).sum()))
 
 
-def _gamma(child: Factor, node: Node, memo: Memo) -> _Seen | None:
-    law: Any = child.law
-    y, kind = _known(child), type(law).__name__
-    if y is None or kind not in ("Poisson", "Exponential", "Gamma"):
-        return None
-    if kind == "Gamma" and _fixed(law.shape, memo) is None:
-        return None
-    place = _place(law.rate, node, y.shape)
-    if place is None or np.any(place.times <= 0.0):
-        return None
-    exposure = place.times
-    if kind == "Poisson":
-        constant = np.sum(y * np.log(exposure) - log_gamma(y + 1.0))
-        return _Seen(place.gathered(y), place.gathered(exposure), float(constant))
-    shape = np.ones(()) if kind == "Exponential" else _fixed(law.shape, memo)
-    assert shape is not None
-    each = shape * np.log(exposure) - log_gamma(shape) + xlogy(shape - 1.0, y)
-    constant = np.sum(np.broadcast_to(each, y.shape))
-    return _Seen(place.gathered(shape), place.gathered(y * exposure), float(constant))
+def _powered(gamma: float) -> Callable[[Factor, Node, Memo], _Seen | None]:
+    """Data whose log density is A e log θ − B θ^γ: γ = 1 for a Gamma node θ, −1 for an Inverse-Gamma one."""
+
+    def rule(child: Factor, node: Node, memo: Memo) -> _Seen | None:
+        y, kernel, law = _known(child), kernel_of(child), child.law
+        if y is None or kernel is None or law is None:
+            return None
+        others = [v for k, v in law.parameters.items() if k != kernel.parameter]
+        if any(_fixed(v, memo) is None for v in others):
+            return None
+        value = as_node(law.parameters[kernel.parameter])
+        power = power_of(value, node, memo) if node.number in dependencies(value, memo) else None
+        if power is None or power.exponent * kernel.k != gamma:
+            return None
+        one = {node.number: as_node(np.ones(node.shape))}
+        scale = _fixed(substituted(value, one), memo)
+        if scale is None or np.any(scale <= 0.0):
+            return None
+        a, b = _fixed(kernel.a, memo), _fixed(substituted(kernel.b, one), memo)
+        assert a is not None
+        assert b is not None
+        entries, b = np.broadcast_to(power.entries, y.shape), np.broadcast_to(b, y.shape)
+        others_at = {k: _fixed(v, memo) for k, v in law.parameters.items() if k != kernel.parameter}
+        at_one = unchecked(type(law), {**others_at, kernel.parameter: scale}).log_prob(y)
+        first = _summed(gamma * power.exponent * a, entries, node)
+        return _Seen(first, _summed(b, entries, node), float(np.broadcast_to(at_one, y.shape).sum() + b.sum()))
+
+    return rule
 
 
-def _variance(child: Factor, node: Node, memo: Memo) -> _Seen | None:
-    law: Any = child.law
-    y = _known(child)
-    if y is None or type(law).__name__ != "Normal":
-        return None
-    mean = _fixed(law.mean, memo)
-    root = law.sd
-    if mean is None or not isinstance(root, Node):
-        return None
-    while root.kind in ("take", "reshape", "slice", "identity"):  # √v by group codes
-        root = root.parents[0]
-    if root.kind != "sqrt":
-        return None
-    place = _place(substituted(law.sd, {root.number: root.parents[0]}), node, y.shape)
-    if place is None or np.any(place.times <= 0.0):
-        return None
-    constant = -0.5 * np.sum(np.log(2.0 * np.pi * place.times))
-    return _Seen(place.gathered(0.5), place.gathered(0.5 * np.square(y - mean) / place.times), float(constant))
+def _summed(x: Any, entries: np.ndarray, node: Node) -> np.ndarray:
+    """Numbers, one a cell, added up by entries of the node."""
+    return gathered(np.asarray(x, dtype=np.float64), entries, node.size).reshape(node.shape)
 
 
 def _categories(child: Factor, node: Node, memo: Memo) -> _Seen | None:
@@ -235,18 +209,20 @@ def _categories(child: Factor, node: Node, memo: Memo) -> _Seen | None:
     y, kind = _known(child), type(law).__name__
     if y is None or kind not in ("Categorical", "Multinomial"):
         return None
-    k = node.shape[-1]
+    k, p = node.shape[-1], law.p
+    while isinstance(p, Node) and p.kind == "identity":
+        p = p.parents[0]
     if kind == "Multinomial":
-        if law.p is not node or node.ndim != 1:
+        if p is not node or node.ndim != 1:
             return None
         rows = np.atleast_2d(y)
         constant = np.sum(log_gamma(rows.sum(1) + 1.0) - log_gamma(rows + 1.0).sum(1))
         return _Seen(rows.sum(0).astype(np.float64), np.zeros(()), float(constant))
     codes = y.astype(np.intp).ravel()
-    if law.p is node and node.ndim == 1:
+    if p is node and node.ndim == 1:
         return _Seen(np.bincount(codes, minlength=k).astype(np.float64), np.zeros(()), 0.0)
-    if isinstance(law.p, Node) and law.p.kind == "take" and law.p.parents[0] is node and node.ndim == 2:
-        groups = _fixed(law.p.parents[1], memo)
+    if isinstance(p, Node) and p.kind == "take" and p.parents[0] is node and node.ndim == 2:
+        groups = _fixed(p.parents[1], memo)
         if groups is None or groups.shape != y.shape:
             return None
         counts = np.zeros(node.shape)
@@ -256,5 +232,5 @@ def _categories(child: Factor, node: Node, memo: Memo) -> _Seen | None:
 
 
 _PAIRS: dict[str, Callable[[Factor, Node, Memo], _Seen | None]] = {
-    "Beta": _beta, "Gamma": _gamma, "InverseGamma": _variance, "Dirichlet": _categories,
+    "Beta": _beta, "Gamma": _powered(1.0), "InverseGamma": _powered(-1.0), "Dirichlet": _categories,
 }  # fmt: skip

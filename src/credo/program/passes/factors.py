@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from credo.distributions import Flat, MultivariateNormal
+from credo.distributions import MultivariateNormal, Normal
 from credo.inference.gaussian_block import LinearFactor
 from credo.program.model import Factor
 from credo.program.nodes import Node, apply, as_node
 from credo.program.passes.affine import Affine, Term, negated, repeats
 from credo.program.passes.collapse import Block
+from credo.program.passes.covariance import whitened
+from credo.program.passes.sites import recognised
 
-__all__ = ["Rows", "rows_of"]
+if TYPE_CHECKING:
+    from credo.inference.laplace_block import Site
+
+__all__ = ["Rows", "SiteRows", "rows_of", "sites_of"]
 
 ONE = 1.0
 
@@ -37,14 +42,58 @@ class Rows:
         return (*self.maps, *self.constants, self.sd)
 
 
+@dataclass(frozen=True, eq=False)
+class SiteRows:
+    """One engine site, and the expressions of its coefficients: one a map, one a constant, one for each of its law's
+    own parameters."""
+
+    site: Site
+    maps: tuple[Node, ...]
+    constants: tuple[Node, ...]
+    psi: tuple[Node, ...]
+
+    @property
+    def coefficients(self) -> tuple[Node, ...]:
+        """All of them, maps first."""
+        return (*self.maps, *self.constants, *self.psi)
+
+
 def rows_of(factors: Sequence[Factor], block: Block) -> list[Rows]:
-    """The rows of every factor that the block appears in."""
+    """The rows of every Normal factor that the block appears in."""
     return [
         rows
         for factor in factors
-        if factor.law is not None and not isinstance(factor.law, Flat) and block.touches(factor)
+        if isinstance(factor.law, (Normal, MultivariateNormal)) and block.touches(factor)
         for rows in _rows(factor, block.forms)
     ]
+
+
+def sites_of(factors: Sequence[Factor], block: Block) -> list[SiteRows]:
+    """Every other factor that the block appears in."""
+    return [_site(factor, block.forms) for factor in factors if block.is_site(factor)]
+
+
+def _site(factor: Factor, forms: Affine) -> SiteRows:
+    from credo.distributions import sites
+    from credo.inference.laplace_block import Site
+
+    form, shape = recognised(factor, forms), factor.node.shape
+    S = repeats(form.eta.shape, shape)
+    terms = [term if S is None else term.mapped(S) for term in forms.form(form.eta)]
+    maps = [term for term in terms if term.matrix is not None]
+    constants = [term for term in terms if term.matrix is None]
+    rowwise = any(term.row is not None for term in terms)
+    each = form.psi_rowwise
+    psi = tuple(_by_row(node, shape) for node in form.psi) if each else form.psi
+    law = getattr(sites, form.law)(*form.known)
+    site = Site(law, form.y.ravel(), [t.matrix for t in maps], [np.asarray(t.vector) for t in constants],
+                name=factor.name, rowwise=rowwise, psi_rowwise=each)  # fmt: skip
+    return SiteRows(site, tuple(_coefficient(t) for t in maps), tuple(_coefficient(t) for t in constants), psi)
+
+
+def _by_row(node: Node, shape: tuple[int, ...]) -> Node:
+    whole = node if node.shape == shape else apply("multiply", node, np.ones(shape))
+    return whole.reshape(whole.size)
 
 
 def _rows(factor: Factor, forms: Affine) -> list[Rows]:
@@ -55,7 +104,8 @@ def _rows(factor: Factor, forms: Affine) -> list[Rows]:
     S = repeats(mean.shape, shape)
     terms += [negated(term if S is None else term.mapped(S)) for term in forms.form(mean)]
     if isinstance(law, MultivariateNormal):
-        return [_whitened(factor, terms, forms)]
+        known = not forms.depends(as_node(law.covariance))
+        return [_whitened(factor, terms, forms) if known else _decorrelated(factor, terms)]
     sd = as_node(law.sd)
     S = repeats(sd.shape, shape)
     spread = [term if S is None else term.mapped(S) for term in forms.form(sd)]
@@ -119,6 +169,30 @@ def _coefficient(term: Term) -> Node:
     if term.row is None:
         return as_node(ONE) if term.coefficient is None else term.coefficient
     return term.row if term.coefficient is None else apply("multiply", term.coefficient, term.row)
+
+
+def _decorrelated(factor: Factor, terms: Sequence[Term]) -> Rows:
+    """The same for a covariance that depends on θ: a map for each entry of x − μ, its coefficients a column of L⁻¹."""
+    law: Any = factor.law
+    columns, sds = whitened(as_node(law.covariance))
+    d = len(columns)
+    matrices, maps, total = [], [], None
+    for term in terms:
+        coefficient = _coefficient(term)
+        if term.matrix is None:
+            part = apply("multiply", coefficient, np.asarray(term.vector))
+            total = part if total is None else apply("add", total, part)
+            continue
+        for j, column in enumerate(columns):
+            entries = term.matrix[[j]]
+            if entries.nnz:
+                matrices.append(sp.csr_array(sp.vstack([entries] * d)))
+                maps.append(apply("multiply", coefficient if coefficient.is_scalar else coefficient[j], column))
+    constants = ()
+    if total is not None:
+        constants = (sum((column * total[j] for j, column in enumerate(columns[1:], 1)), columns[0] * total[0]),)
+    ones = [np.ones(d)] * len(constants)
+    return Rows(LinearFactor(matrices, ones, name=factor.name, rowwise=True), tuple(maps), constants, sds)
 
 
 def _whitened(factor: Factor, terms: Sequence[Term], forms: Affine) -> Rows:

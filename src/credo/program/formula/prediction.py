@@ -1,0 +1,211 @@
+"""The response of new rows: the linear predictor at each draw, then the family's law."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from credo.distributions.categorical import Categorical
+from credo.distributions.slopes import unchecked
+from credo.distributions.support import REAL
+from credo.errors import DataError, ParameterError
+from credo.numerics.random import as_generator
+from credo.prediction.classes import ClassPredictive
+from credo.prediction.law_draws import LawDraws
+from credo.program.formula.effects import ImputedFactor, MeasuredFactor, MonotoneFactor, SmoothFactor
+from credo.program.formula.encoder import EncodedRows
+from credo.program.formula.groups import GroupDesign
+from credo.program.formula.latent_effects import column_center, increments_name, ways
+from credo.program.formula.lowering import PROBABILITIES, cuts_of, slope_name, slopes_of
+from credo.program.formula.quantities import correlated_effects
+from credo.program.forward import draw, law_at
+from credo.program.nodes import Node
+from credo.program.predictive import Members, averaged
+
+if TYPE_CHECKING:
+    from credo.prediction.predictive import Predictive
+    from credo.program.formula.regress import Regression
+
+__all__ = ["law_draws", "linear_predictor", "predicted"]
+
+# Cells of draws × rows that a predictive holds at most; more rows get fewer draws, at least LEAST.
+MOST_CELLS, LEAST = 20_000_000, 200
+
+
+def predicted(
+    fit: Regression, rows: EncodedRows, trials: np.ndarray | None, new_levels: str, random_state: Any
+) -> Predictive:
+    """See `Regression.predict`."""
+    if new_levels not in ("sample", "mean", "error"):
+        raise ParameterError("predict", "new_levels", "'sample', 'mean' or 'error'", new_levels)
+    if new_levels == "error":
+        _refuse_new(rows.groups)
+    rng = as_generator(random_state, "prediction")
+    n, family = len(rows.rows), fit.of_family
+    values = _Values(fit.posterior.values, n * max(len(fit.encoder.response_levels), 1))
+    eta = linear_predictor(fit, values, rows, new_levels, rng)
+    law = _law(fit, values, eta, trials)
+    if family.is_ordered:
+        return ClassPredictive.from_draws(law.p, fit.classes, fit.posterior.inference)
+    if fit.classes:
+        p = np.broadcast_to(law.mean, eta.shape)
+        return ClassPredictive.from_draws(np.stack([1.0 - p, p], axis=-1), fit.classes, fit.posterior.inference)
+    kind = "count" if family.values in ("count", "trials") else "real"
+
+    def outcomes() -> np.ndarray:
+        return np.asarray(draw(law, (n,), len(eta), rng), dtype=np.float64)
+
+    return averaged(law, (n,), len(eta), kind, fit.posterior.inference, outcomes)
+
+
+def law_draws(
+    fit: Regression, rows: EncodedRows, trials: np.ndarray | None, new_levels: str, random_state: Any, draws: int | None
+) -> LawDraws:
+    """See `Regression.law_draws`."""
+    rng = as_generator(random_state, "prediction")
+    n, family = len(rows.rows), fit.of_family
+    values = _Values(fit.posterior.values, n * max(len(fit.encoder.response_levels), 1), draws)
+    eta = linear_predictor(fit, values, rows, new_levels, rng)
+    law = _law(fit, values, eta, trials)
+    weights = np.full(len(eta), 1.0 / len(eta))
+    if not fit.classes:
+        return LawDraws(weights, Members(law, (n,)), n)
+    second = None if family.is_ordered else np.broadcast_to(law.mean, eta.shape)
+    p = law.p if second is None else np.stack([1.0 - second, second], axis=-1)
+    return LawDraws(weights, lambda some: unchecked(Categorical, {"p": p[:, some]}), n, np.asarray(fit.classes))  # type: ignore[arg-type]
+
+
+class _Values(Mapping[str, np.ndarray]):
+    """Draws by node, (S, …), fewer of them where they would fill too many cells."""
+
+    def __init__(self, values: Mapping[str, np.ndarray], cells: int, most: int | None = None) -> None:
+        self.values_, (chains, draws) = values, next(iter(values.values())).shape[:2]
+        keep = min(chains * draws, max(LEAST, MOST_CELLS // max(cells, 1)), chains * draws if most is None else most)
+        self.at = np.linspace(0, chains * draws - 1, keep).astype(np.intp)
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        value = self.values_[name]
+        return value.reshape(-1, *value.shape[2:])[self.at]
+
+    def __iter__(self) -> Any:
+        return iter(self.values_)
+
+    def __len__(self) -> int:
+        return len(self.values_)
+
+    def picked(self, name: str, places: np.ndarray) -> np.ndarray:
+        """(S, places) along the last axis."""
+        value = self.values_[name]
+        return value.reshape(-1, value.shape[-1])[self.at[:, None], places]
+
+
+def linear_predictor(
+    fit: Regression, values: Any, rows: EncodedRows, new_levels: str, rng: np.random.Generator
+) -> np.ndarray:
+    """η of each draw and row (S, n)."""
+    names = fit.encoder.names
+    normal, others = slopes_of(names, fit.priors)
+    eta = np.zeros((len(values.at), 1)) + rows.offset
+    for (
+        group
+    ) in rows.groups:  # first, so that levels to come have the same effects in whichever rows they are asked for
+        eta += _of_group(values, group, new_levels, rng)
+    if "Intercept" in fit.priors:
+        eta += values["Intercept"][:, None]
+    if normal:
+        eta += values["coefficients"] @ (rows.fixed[:, normal] - fit.centers[normal]).T
+    for i in others:
+        eta += values[slope_name(names[i])][:, None] * (rows.fixed[:, i] - fit.centers[i])
+    for text, effect in fit.encoder.effects.items():
+        eta += _of_effect(fit, values, rows, text, effect, rng)
+    return eta
+
+
+def _of_effect(
+    fit: Regression, values: Any, rows: EncodedRows, text: str, effect: Any, rng: np.random.Generator
+) -> np.ndarray:
+    if isinstance(effect, SmoothFactor):
+        return np.sum([values[label] @ rows.latent[label].T for label in effect.labels], axis=0)
+    coefficient = values[text][:, None]
+    if isinstance(effect, MonotoneFactor):
+        if effect.steps == 1:
+            return coefficient * rows.latent[text]
+        return coefficient * (values[increments_name(text)] @ ways(effect.steps).T)[:, rows.latent[text]]
+    column = (
+        _true(values, rows, effect, rng) if isinstance(effect, MeasuredFactor) else _whole(values, rows, effect, rng)
+    )
+    return coefficient * (column - column_center(effect, fit.priors))
+
+
+def _true(values: Any, rows: EncodedRows, effect: MeasuredFactor, rng: np.random.Generator) -> np.ndarray:
+    """Draws of true values given their measurements alone (S, n): both laws are Normal."""
+    x, precision = rows.latent[effect.text], rows.latent[f"error of {effect.text}"] ** -2
+    mean, own = values[f"{effect.column}: mean"][:, None], values[f"{effect.column}: sd"][:, None] ** -2
+    total = own + precision
+    return (own * mean + precision * x) / total + rng.standard_normal(total.shape) / np.sqrt(total)
+
+
+def _whole(values: Any, rows: EncodedRows, effect: ImputedFactor, rng: np.random.Generator) -> np.ndarray:
+    """A column with its missing cells drawn (S, n)."""
+    x = rows.latent[effect.text]
+    column = np.broadcast_to(x, (len(values.at), len(x))).copy()
+    missing = np.flatnonzero(np.isnan(x))
+    if missing.size:
+        mean = values[f"{effect.column}: mean"][:, None]
+        for i, part in enumerate(effect.given):
+            mean = (
+                mean + values[f"{effect.column}: {part}"][:, None] * rows.latent[f"given for {effect.text}"][missing, i]
+            )
+        noise = rng.standard_normal((len(column), missing.size))
+        column[:, missing] = mean + values[f"{effect.column}: sd"][:, None] * noise
+    return column
+
+
+def _of_group(values: Any, group: GroupDesign, new_levels: str, rng: np.random.Generator) -> np.ndarray:
+    """Σ_k x_k u_k[level] (S, n)."""
+    known = len(group.levels)
+    levels, at = np.unique(group.codes, return_inverse=True)
+    old = levels[levels < known]
+    size, new = len(values.at), len(group.unseen)
+    correlated = group.correlated and len(group.effects) > 1
+    z = []
+    for effect in group.effects:
+        name = f"z({effect} | {group.name})" if correlated else f"{effect} | {group.name}"
+        fresh = rng.standard_normal((size, new)) if new_levels == "sample" else np.zeros((size, new))
+        if not correlated:
+            fresh = fresh * values[f"sd({effect} | {group.name})"][:, None]
+        z.append(np.concatenate([values.picked(name, old), fresh[:, levels[levels >= known] - known]], axis=1))
+    u = correlated_effects(values, group.name, group.effects, z) if correlated else dict(zip(group.effects, z))
+    return np.sum([u[effect][:, at] * column for effect, column in zip(group.effects, group.matrix.T)], axis=0)
+
+
+def _law(fit: Regression, values: Any, eta: np.ndarray, trials: np.ndarray | None) -> Any:
+    """The law of each draw and row."""
+    family = fit.of_family
+
+    def node(name: str, value: np.ndarray) -> Node:
+        made = Node(
+            "latent", shape=value.shape[1:], dims=(None,) * (value.ndim - 1), name=name, static={"support": REAL}
+        )
+        inputs[made.number], nodes[made.number] = value, made
+        return made
+
+    inputs: dict[int, np.ndarray] = {}
+    nodes: dict[int, Node] = {}
+    own: dict[str, Any] = {name: node(name, values[name]) for name in family.parameters}
+    if family.is_ordered:
+        own["cuts"] = cuts_of(node(PROBABILITIES, values[PROBABILITIES]), family.link)
+    return law_at(family.of(node("eta", eta), own, trials), inputs, nodes, len(eta), 1)
+
+
+def _refuse_new(groups: Any) -> None:
+    for group in groups:
+        if group.unseen:
+            raise DataError(
+                f"Group {group.name} has levels that the fit never met: {', '.join(map(repr, group.unseen[:5]))}.",
+                rows=np.flatnonzero(group.is_new)[:20].tolist(),
+                value=group.unseen,
+                remedy='new_levels="sample" draws their effects (on the command line, --new-levels sample).',
+            )

@@ -1,0 +1,242 @@
+"""Log likelihoods of regressions by better routes than their laws' own: stable far out, and a third of the time.
+
+Rules for `credo.program.density`, each for an observed vector x of known numbers, and one for a latent simplex:
+
+    Bernoulli, Binomial with a probit or cloglog link     log Φ(±η); log(1 − exp(−e^η)), −e^η
+    Categorical of ordered categories                     log(F(b) − F(a)), a and b the cut-points about x only
+    NegativeBinomial, mean m and shape s                  Σ log Γ(x + s)/Γ(s) as Σ_j #{x > j} log(s + j)
+    Beta, Gamma                                           log x and log(1 − x) once
+    ZeroInflatedPoisson                                   zeros apart from the others
+    Dirichlet of known α                                  Σ (α − 1) log x and a constant
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from credo.program.density import RULES
+from credo.program.nodes import Node, apply, as_node
+from credo.program.ops import OPS, Op, unbroadcast
+
+__all__ = ["likelihood_of"]
+
+Array = np.ndarray
+# Counts beyond that are summed by log Γ: few of them lie close together.
+MOST_COUNTS = 400
+
+
+def likelihood_of(law: Any, x: Node) -> Node | None:
+    """The node of Σ log p(x) by a better route, or None."""
+    if type(law).__name__ == "Dirichlet" and isinstance(law.concentration, np.ndarray) and x.ndim == 1:
+        alpha = np.asarray(law.concentration, dtype=np.float64)
+        constant = float(special.gammaln(alpha.sum()) - special.gammaln(alpha).sum())
+        return _scalar("dirichlet_density", [x], {"power": alpha - 1.0, "constant": constant})
+    if x.kind != "observed" or x.value is None or x.ndim != 1 or not np.isfinite(x.value).all():
+        return None
+    name = type(law).__name__
+    if name != "Categorical" and any(v.ndim > 1 for v in law.parameters.values() if isinstance(v, Node)):
+        return None
+    if name in ("Bernoulli", "Binomial") and isinstance(law.p, Node) and law.p.kind in ("ndtr", "inv_cloglog"):
+        return _by_link(law, x)
+    if name == "Categorical" and isinstance(law.p, Node) and law.p.kind == "ordinal" and law.p.parents[0].ndim == 1:
+        eta, cuts = law.p.parents
+        return _scalar("ordinal_likelihood", [x, eta, cuts], {"link": law.p.static["link"]})
+    if name == "NegativeBinomial" and x.value.max() <= MOST_COUNTS:
+        return _negative_binomial(as_node(law.mean), as_node(law.shape), x)
+    if name == "Beta" and isinstance(law.a, Node) and isinstance(law.b, Node) and ((x.value > 0) & (x.value < 1)).all():
+        static = {"log": np.log(x.value), "log1m": np.log1p(-x.value)}
+        return _scalar("beta_likelihood", [law.a, law.b], static)
+    if name == "Gamma" and (x.value > 0.0).all():
+        static = {"x": x.value, "log": np.log(x.value)}
+        return _scalar("gamma_likelihood", [as_node(law.shape), as_node(law.rate)], static)
+    if name == "ZeroInflatedPoisson" and as_node(law.rate).ndim == 1 and as_node(law.zi).is_scalar:
+        static = {"x": x.value, "constant": float(special.gammaln(x.value + 1.0).sum())}
+        return _scalar("zero_inflated_likelihood", [as_node(law.rate), as_node(law.zi)], static)
+    return None
+
+
+def _scalar(kind: str, parents: list[Node], static: dict[str, Any]) -> Node:
+    return Node(kind, parents, shape=(), dims=(), static=static)
+
+
+def _beside(values: Sequence[Array], lead: Sequence[bool]) -> list[Array]:
+    """Parameters beside the rows of x: each draw's one number as (S, 1)."""
+    return [v[:, None] if has and np.ndim(v) == 1 else v for v, has in zip(values, lead)]
+
+
+def _by_link(law: Any, x: Node) -> Node:
+    """Σ y log p + (n − y) log(1 − p) + log C(n, y)."""
+    eta, probit = law.p.parents[0], law.p.kind == "ndtr"
+    n: Any = as_node(law.n) if type(law).__name__ == "Binomial" else 1.0
+    one = apply("log_ndtr", eta) if probit else apply("log1mexp", -apply("exp", eta))
+    other = apply("log_ndtr", -eta) if probit else -apply("exp", eta)
+    total = x * one + (n - x) * other
+    if type(law).__name__ == "Binomial":
+        total = total + apply("gammaln", n + 1.0) - apply("gammaln", x + 1.0) - apply("gammaln", n - x + 1.0)
+    return total.sum()
+
+
+# ordered categories ---------------------------------------------------------------------------------------------------
+
+
+def _edges(x: Array, eta: Array, cuts: Array) -> tuple[Array, Array]:
+    """Cut-points below and above x, less η; ∓∞ at the ends."""
+    padded = np.concatenate(
+        [np.full((*cuts.shape[:-1], 1), -np.inf), cuts, np.full((*cuts.shape[:-1], 1), np.inf)], axis=-1
+    )
+    k = x.astype(np.intp)
+    return padded[..., k] - eta, padded[..., k + 1] - eta
+
+
+def _log_between(a: Array, b: Array, link: str) -> Array:
+    """log(F(b) − F(a)), a < b."""
+    if link == "logit":  # F(b) (1 − F(a)) (1 − e^{a−b})
+        return -np.logaddexp(0.0, -b) - np.logaddexp(0.0, a) + np.log(-np.expm1(a - b))
+    if link == "cloglog":  # e^{−e^a} (1 − exp(e^a − e^b))
+        low = np.exp(a)
+        return -low + np.log(-np.expm1(low - np.exp(b)))
+    swap = a > 0.0  # the tail that keeps its digits
+    low, high = np.where(swap, -b, a), np.where(swap, -a, b)
+    top = special.log_ndtr(high)
+    return top + np.log(-np.expm1(special.log_ndtr(low) - top))
+
+
+def _log_slope(at: Array, link: str) -> Array:
+    """log F'."""
+    if link == "logit":
+        return -np.logaddexp(0.0, at) - np.logaddexp(0.0, -at)
+    if link == "cloglog":
+        return at - np.exp(at)
+    return -0.5 * at * at - 0.5 * np.log(2.0 * np.pi)
+
+
+def _ordinal(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
+    x, eta, cuts = values
+    with np.errstate(all="ignore"):
+        a, b = _edges(x, eta, cuts)
+        return _log_between(a, b, static["link"]).sum(axis=-1)
+
+
+def _ordinal_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, Any]) -> list[Array | None]:
+    x, eta, cuts = values
+    link = static["link"]
+    with np.errstate(all="ignore"):
+        a, b = _edges(x, eta, cuts)
+        log_p = _log_between(a, b, link)
+        below = np.where(np.isfinite(a), np.exp(_log_slope(np.where(np.isfinite(a), a, 0.0), link) - log_p), 0.0)
+        above = np.where(np.isfinite(b), np.exp(_log_slope(np.where(np.isfinite(b), b, 0.0), link) - log_p), 0.0)
+    k, m = x.astype(np.intp), len(cuts)
+    by_cut = np.bincount(k, weights=above, minlength=m + 1)[:m] - np.bincount(k, weights=below, minlength=m + 1)[1:]
+    return [None, unbroadcast(g * (below - above), eta.shape), g * by_cut]
+
+
+# counts and shares ----------------------------------------------------------------------------------------------------
+
+
+def _negative_binomial(mean: Node, shape: Node, x: Node) -> Node:
+    """Σ_j T_j log(1 + j/s) + Σ x log m − (x + s) log(1 + m/s) − log x!, T_j = #{x > j}: s → ∞ is the Poisson."""
+    assert x.value is not None
+    counts = np.bincount(x.value.astype(np.intp))
+    static = {"above": (len(x.value) - np.cumsum(counts))[:-1].astype(np.float64), "x": x.value,
+              "constant": float(special.gammaln(x.value + 1.0).sum())}  # fmt: skip
+    return _scalar("negative_binomial_likelihood", [mean, shape], static)
+
+
+def _counts(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
+    m, s = _beside(values, lead)
+    x, above = static["x"], static["above"]
+    with np.errstate(all="ignore"):
+        each = special.xlogy(x, m) - (x + s) * np.log1p(m / s)
+        if np.ndim(values[1]) == bool(lead[1]):  # one shape: (), or (S,)
+            over = np.log1p(np.arange(len(above)) / np.asarray(values[1])[..., None]) @ above
+        else:
+            over = (special.gammaln(x + s) - special.gammaln(s) - x * np.log(s)).sum(axis=-1)
+        return each.sum(axis=-1) + over - static["constant"]
+
+
+def _counts_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, Any]) -> list[Array | None]:
+    m, s = values
+    x, above = static["x"], static["above"]
+    with np.errstate(all="ignore"):
+        by_mean = x / m - (x + s) / (s + m)
+        by_shape = (x + s) * m / (s * (s + m)) - np.log1p(m / s)
+        if s.ndim == 0:
+            j = np.arange(len(above))
+            total = by_shape.sum() - above @ (j / (s * (s + j)))
+        else:
+            total = unbroadcast(by_shape + special.digamma(x + s) - special.digamma(s) - x / s, s.shape)
+    return [unbroadcast(g * by_mean, m.shape), g * total]
+
+
+def _shares(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
+    a, b = _beside(values, lead)
+    with np.errstate(all="ignore"):
+        return ((a - 1.0) * static["log"] + (b - 1.0) * static["log1m"] - special.betaln(a, b)).sum(axis=-1)
+
+
+def _shares_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, Any]) -> list[Array | None]:
+    a, b = values
+    with np.errstate(all="ignore"):
+        total = special.digamma(a + b)
+        by_a, by_b = static["log"] - special.digamma(a) + total, static["log1m"] - special.digamma(b) + total
+    return [unbroadcast(g * by_a, a.shape), unbroadcast(g * by_b, b.shape)]
+
+
+def _positive(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
+    a, r = _beside(values, lead)
+    with np.errstate(all="ignore"):
+        return (a * np.log(r) - special.gammaln(a) + (a - 1.0) * static["log"] - r * static["x"]).sum(axis=-1)
+
+
+def _positive_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, Any]) -> list[Array | None]:
+    a, r = values
+    with np.errstate(all="ignore"):
+        by_shape, by_rate = np.log(r) - special.digamma(a) + static["log"], a / r - static["x"]
+    return [unbroadcast(g * by_shape, a.shape), unbroadcast(g * by_rate, r.shape)]
+
+
+def _zeros(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
+    """Σ_{x=0} log(π + (1 − π) e^−λ) + Σ_{x>0} log(1 − π) + x log λ − λ − log x!"""
+    rate, zi = values
+    x, zero = static["x"], static["x"] == 0
+    some = x[~zero]
+    with np.errstate(all="ignore"):
+        column = zi[..., None]
+        none = np.log(column + (1.0 - column) * np.exp(-rate[..., zero])).sum(axis=-1)
+        mean = rate[..., ~zero]
+        return none + len(some) * np.log1p(-zi) + (some * np.log(mean) - mean).sum(axis=-1) - static["constant"]
+
+
+def _zeros_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, Any]) -> list[Array | None]:
+    rate, zi = values
+    x, zero = static["x"], static["x"] == 0
+    with np.errstate(all="ignore"):
+        q = np.exp(-rate)
+        p0 = zi + (1.0 - zi) * q
+        by_rate = np.where(zero, -(1.0 - zi) * q / p0, x / rate - 1.0)
+        by_zi = np.sum((1.0 - q[zero]) / p0[zero]) - np.count_nonzero(~zero) / (1.0 - zi)
+    return [g * by_rate, np.asarray(g * by_zi)]
+
+
+def _simplex(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
+    with np.errstate(all="ignore"):
+        return special.xlogy(static["power"], values[0]).sum(axis=-1) + static["constant"]
+
+
+def _simplex_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, Any]) -> list[Array | None]:
+    with np.errstate(all="ignore"):
+        return [g * np.where(static["power"] == 0.0, 0.0, static["power"] / values[0])]
+
+
+OPS.setdefault("dirichlet_density", Op("dirichlet_density", _simplex, _simplex_pull))
+OPS.setdefault("gamma_likelihood", Op("gamma_likelihood", _positive, _positive_pull))
+OPS.setdefault("zero_inflated_likelihood", Op("zero_inflated_likelihood", _zeros, _zeros_pull))
+OPS.setdefault("negative_binomial_likelihood", Op("negative_binomial_likelihood", _counts, _counts_pull))
+OPS.setdefault("beta_likelihood", Op("beta_likelihood", _shares, _shares_pull))
+OPS.setdefault("ordinal_likelihood", Op("ordinal_likelihood", _ordinal, _ordinal_pull))
+if likelihood_of not in RULES:
+    RULES.append(likelihood_of)

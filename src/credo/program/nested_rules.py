@@ -1,0 +1,199 @@
+"""Values of θ for nested Laplace, drawn near p(θ) L(θ): from a lattice, from importance sampling, or from NUTS."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from credo.errors import ConvergenceWarning, NotIdentifiedError, NumericalError
+from credo.inference.direct.adaptive import adaptive_importance
+from credo.inference.direct.resampling import resample
+from credo.inference.hyper import LatticePosterior, integrate
+from credo.inference.hyper.density import Density
+from credo.inference.hyper.tents import Tents
+from credo.inference.transforms import unconstrained
+from credo.program.collapsed import Collapsed
+from credo.program.fitting import numerical
+from credo.program.modes import Modes, find_modes, prior_widths, require_an_end, starting_points
+from credo.program.quadrature import theta_moments
+
+__all__ = ["NoRuleError", "Proposals", "propose"]
+
+# Seconds that the rule may take, its fewest evaluations, most where it must be sparing, and how many of one, two, three
+# hyperparameters it need not be for; the error asked for, in sds, and one that is too large; what a correction costs.
+SECONDS, LEAST, MOST, FREELY = 2.0, 60, 399, (400, 1_500, 6_000)
+TOLERANCE, ROUGH, DEARER = 1e-2, 5e-2, 3.0
+# By importance sampling, evaluations at least; k̂ that lets draws pass; seconds that they may take in all.
+FEWEST, LARGEST_K, LONGEST = 600, 0.7, 10.0
+# Laplace's density of θ is corrected if what it misses differs by so many nats so many sds from its mode; the step of
+# the correction's slope, in sds.
+MISSED, REACH, DIFFERENCE = 1.0, 1.5, 0.3
+# Evaluations by NUTS are many: not where one takes longer than this.
+SLOWEST = 0.02
+
+
+class NoRuleError(Exception):
+    """The density of θ could not be integrated, and why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Proposals:
+    """theta (n, d); log_q (n,) their log densities, None where they are draws of p(θ) L(θ) itself; log_evidence of
+    p(θ) L(θ), NaN where not known; certificate of the rule; moments of θ by node, (mean, sd), where known;
+    corrected : whether L is Laplace's with the groups integrated exactly"""
+
+    theta: np.ndarray
+    log_q: np.ndarray | None
+    log_evidence: float
+    certificate: dict[str, Any] = field(default_factory=dict)
+    moments: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+    corrected: bool = False
+
+
+def propose(collapsed: Collapsed, n: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Proposals:
+    """n values of θ. Raises `NoRuleError`."""
+    method = collapsed.plan.method
+    if not collapsed.rest:
+        return Proposals(np.empty((1, 0)), np.zeros(1), 0.0)
+    if method == "nuts":
+        return _by_nuts(collapsed, n, rng, options)
+    density = _Density(collapsed)
+    start = density.bijection.inverse(collapsed.start)
+    places = starting_points(collapsed, density.bijection, rng)
+    scale = prior_widths(places, len(start))
+    try:
+        modes = find_modes(collapsed, density.for_search, start, places, scale, rng)
+        density.correct_if_needed(modes.places[0], np.sqrt(modes.covariances[0].diagonal()))
+    except (NumericalError, NotIdentifiedError, np.linalg.LinAlgError) as error:
+        raise NoRuleError(str(error)) from None
+    if not modes.are_all:
+        raise NoRuleError("the hyperparameters have several modes")
+    rule = _by_lattice if method == "quadrature" else _by_importance
+    proposals, positions, weights = rule(density, n, rng, modes)
+    require_an_end(collapsed, positions, weights, start, scale, density.rows, modes)
+    return proposals
+
+
+class _Density:
+    """log p(θ) L(θ) over free coordinates z. L is Laplace's ∫ of the block; once `corrected`, with groups integrated
+    exactly, whose gradient is Laplace's and a difference."""
+
+    def __init__(self, collapsed: Collapsed) -> None:
+        self.collapsed = collapsed
+        self.free, self.bijection = unconstrained(collapsed.target)
+        self.corrected = False
+        self.step = np.ones(0)
+
+    @property
+    def for_search(self) -> Density:
+        return Density(None, self.rows, self.value_and_gradient)
+
+    def correct_if_needed(self, mode: np.ndarray, sds: np.ndarray) -> None:
+        """Where what Laplace misses changes much over the width of its own density."""
+        self.step = DIFFERENCE * np.clip(sds, 1e-6, 1e6)
+        near = [mode, *(mode + sign * k for k in np.diag(REACH * np.minimum(sds, 3.0)) for sign in (1.0, -1.0))]
+        missed = np.array([self._correction(z) for z in near])
+        self.corrected = bool(np.ptp(missed[np.isfinite(missed)]) > MISSED) if np.isfinite(missed).any() else False
+
+    @property
+    def seconds(self) -> float:
+        """Roughly, of a value."""
+        return self.collapsed.seconds * (DEARER if self.corrected else 1.0)
+
+    def value(self, z: np.ndarray) -> float:
+        value = float(self.free.evaluate(z).log_density)
+        return value + self._correction(z) if self.corrected and np.isfinite(value) else value
+
+    def rows(self, z: np.ndarray) -> np.ndarray:
+        return np.array([self.value(row) for row in z])
+
+    def value_and_gradient(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        value, slope = self.free.evaluate(z, gradient=True)
+        assert slope is not None
+        if not self.corrected or not np.isfinite(value):
+            return float(value), slope
+        ends = [self._correction(z + h) - self._correction(z - h) for h in np.diag(self.step)]
+        return float(value) + self._correction(z), slope + np.array(ends) / (2.0 * self.step)
+
+    def _correction(self, z: np.ndarray) -> float:
+        try:
+            belief: Any = self.collapsed.belief(self.bijection.forward(z))
+            return float(belief.correction())
+        except (NumericalError, NotIdentifiedError):
+            return -np.inf
+
+
+_Rule = tuple[Proposals, np.ndarray, np.ndarray]
+
+
+def _by_lattice(density: _Density, n: int, rng: np.random.Generator, modes: Modes) -> _Rule:
+    bijection = density.bijection
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # what the rule errs by, the weights put right
+            found = integrate(
+                density.value,
+                modes.places[0],
+                value_and_gradient=density.value_and_gradient,
+                tolerance=TOLERANCE,
+                max_evaluations=_affordable(density),
+                scale=np.clip(np.sqrt(modes.covariances[0].diagonal()), 1e-6, 1e6),
+                more_starts=modes.places[1:],
+            )
+    except NumericalError as error:
+        raise NoRuleError(str(error)) from None
+    error = max(found.errors.values())
+    if error > ROUGH and FEWEST * density.seconds < LONGEST:  # heavy tails, which proposals of Student's t reach
+        return _by_importance(density, n, rng, modes)
+    z, log_q = _from_tents(found, n, rng)
+    x = bijection.forward(z)
+    moments = theta_moments(density.collapsed, bijection.forward(found.nodes), found.weights)
+    certificate = {"quadrature_error": error, "evaluations": found.n_evaluations}
+    log_q = log_q - bijection.log_jacobian(x, z)[0]
+    made = Proposals(x, log_q, found.log_evidence, certificate, moments, density.corrected)
+    return made, found.nodes, found.weights
+
+
+def _affordable(density: _Density) -> int:
+    """Evaluations of a lattice: as many as it likes, or so few that it spares what it can."""
+    most = int(SECONDS / density.seconds)
+    return most if most >= FREELY[len(density.step) - 1] else int(np.clip(most, LEAST, MOST))
+
+
+def _from_tents(found: LatticePosterior, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draws (n, d) from what a lattice's density is between its nodes, as evenly as its weights allow, and their log
+    densities."""
+    tents, d = Tents(found.units, found.weights, found.cubic), len(found.mode)
+    at = found.units[found.sample_nodes(n, rng)]
+    at = at + found.cubic * (rng.random(at.shape) - rng.random(at.shape))
+    volume = d * np.log(found.cubic * found.unit) + np.linalg.slogdet(found.T)[1]
+    return found.mode + (found.unit * at) @ found.T.T, np.log(tents.density(at)) - volume
+
+
+def _by_importance(density: _Density, n: int, rng: np.random.Generator, modes: Modes) -> _Rule:
+    collapsed = density.collapsed
+    count = int(np.clip(2.0 * SECONDS / density.seconds, FEWEST, 4_000))
+    found = adaptive_importance(density.rows, modes.places, modes.covariances, count, rng)
+    if found.pareto_k > LARGEST_K:
+        raise NoRuleError(f"k̂ = {found.pareto_k:.2f} of the hyperparameters' weights")
+    x = density.bijection.forward(found.positions)
+    chosen = rng.permutation(resample(found.weights, n, rng))
+    certificate = {"evaluations": count, "effective_hyperparameters": found.effective}
+    moments = theta_moments(collapsed, x, found.weights)
+    made = Proposals(x[chosen], None, found.log_evidence, certificate, moments, density.corrected)
+    return made, found.positions, found.weights
+
+
+def _by_nuts(collapsed: Collapsed, n: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Proposals:
+    if collapsed.seconds > SLOWEST:
+        raise NoRuleError(f"{sum(node.size for node in collapsed.rest)} hyperparameters of a large block")
+    found = numerical(collapsed.target, "nuts", max(n, 1000), rng, options)
+    if not found.result.ok:
+        raise NoRuleError(f"NUTS over the hyperparameters: {found.result.message}")
+    x = np.concatenate([v.reshape(-1, int(np.prod(v.shape[2:]))) for v in found.values.values()], axis=1)
+    chosen = rng.choice(len(x), size=n, replace=n > len(x))
+    return Proposals(x[chosen], None, float("nan"), dict(found.result.certificate))
