@@ -1,0 +1,7 @@
+"""From nothing to 4,000 draws: a logistic regression, 2,000 rows in 100 groups with an intercept each."""
+
+from __future__ import annotations
+
+from benchmarks.model_glmm import Glmm, glmm_case
+
+CASE = glmm_case(Glmm("bernoulli", rows=2_000, groups=100, columns=3, seconds=2.0))
