@@ -16,7 +16,7 @@ import numpy as np
 
 from credo.errors import CredoError, NotIdentifiedError, NumericalError
 from credo.inference.hyper.density import Density
-from credo.inference.hyper.mode import find_mode
+from credo.inference.hyper.mode import climb, find_mode
 from credo.inference.transforms import Bijection, unconstrained
 from credo.program.finite.settled import images, labels_of
 from credo.program.forward import draw_node, law_at
@@ -92,7 +92,7 @@ def find_modes(
     failure: NumericalError | None = None
     for place in chosen:
         try:
-            found.append(find_mode(density, place, scale)[:2])
+            found.append(find_mode(density, place, scale, finish=False)[:2])
         except NumericalError as error:
             failure = error
     if not found:
@@ -106,13 +106,33 @@ def find_modes(
     if fast:
         for mirrored in (-best, 2.0 * np.median(points, axis=0) - best if len(points) else -best):
             with contextlib.suppress(NumericalError):
-                found.append(find_mode(density, mirrored, scale)[:2])
+                found.append(find_mode(density, mirrored, scale, finish=False)[:2])
+    found = _climbed(density, found, scale)
     if labels_of(collapsed.plan):  # modes come in sets, one for every labelling
         every = images(collapsed, unconstrained(collapsed.target)[1], found)
         if every is None:  # too many: a sampler, whose draws are exchanged at random, takes over
             return replace(_distinct(density, found, scale), unseen=1.0)
         found = every
     return _distinct(density, found, scale)
+
+
+def _climbed(
+    density: Density, found: Sequence[tuple[np.ndarray, float]], scale: np.ndarray
+) -> list[tuple[np.ndarray, float]]:
+    """Each search's end taken to the mode it is near, by Newton's method from the first end there."""
+    modes: list[tuple[np.ndarray, float, np.ndarray]] = []
+    ends = []
+    for x, _ in sorted(found, key=lambda each: -each[1]):
+        near = [mode for mode in modes if _is_near(x, mode[0], mode[2])]
+        if not near:
+            modes.append(climb(density, x, scale))
+            near = modes[-1:]
+        ends.append(near[0][:2])
+    return ends
+
+
+def _is_near(x: np.ndarray, place: np.ndarray, spread: np.ndarray) -> bool:
+    return bool(np.abs((x - place) / np.sqrt(spread.diagonal())).max() < APART)
 
 
 def _distinct(density: Density, found: Sequence[tuple[np.ndarray, float]], scale: np.ndarray) -> Modes:
@@ -124,7 +144,7 @@ def _distinct(density: Density, found: Sequence[tuple[np.ndarray, float]], scale
         if top - value > DEPTH:
             continue
         for k, (place, spread) in enumerate(zip(places, spreads)):
-            if np.abs((x - place) / np.sqrt(spread.diagonal())).max() < APART:
+            if _is_near(x, place, spread):
                 counts[k] += 1
                 break
         else:

@@ -7,7 +7,7 @@ import numpy as np
 from credo.errors import NumericalError
 from credo.inference.hyper.density import Density
 
-__all__ = ["find_mode", "whitening"]
+__all__ = ["climb", "find_mode", "whitening"]
 
 MAX_STEPS = 200
 # A step of the search is at most this many times the scale of its start.
@@ -19,10 +19,11 @@ NEAR = 1e-2
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what is not finite is stepped back from
 def find_mode(
-    density: Density, start: np.ndarray, scale: np.ndarray, inverse: np.ndarray | None = None
+    density: Density, start: np.ndarray, scale: np.ndarray, inverse: np.ndarray | None = None, *, finish: bool = True
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """(mode (d,), log density there, approximate inverse Hessian (d, d)) by BFGS with bounded steps, from a guess of
-    the inverse Hessian if there is one; then by Newton's method: where a density is steep BFGS stands still anywhere.
+    the inverse Hessian if there is one; then, to `finish`, by Newton's method: where a density is steep BFGS stands
+    still anywhere.
 
     Raises `NumericalError` where the density is 0 at the start, or still rises after 200 steps: it has no mode, or an
     infinite one.
@@ -40,7 +41,7 @@ def find_mode(
         step = inverse @ slope
         gain = slope @ step
         if gain < NEAR or halvings == MAX_HALVINGS:  # halved that often, rounding hides what is higher nearby
-            return _by_newton(density, x, scale)
+            return climb(density, x, scale) if finish else (x, value, inverse)
         length = np.abs(step / scale).max()
         step *= min(1.0, longest / length)
         trial, new_slope = density.gradient(x + step, scale)
@@ -65,7 +66,7 @@ def find_mode(
     )
 
 
-def _by_newton(density: Density, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+def climb(density: Density, x: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
     """From near a mode to it: curvatures by differences, taken positive, and steps halved until they rise."""
     value, slope = density.gradient(x, scale)
     inverse = np.diag(scale**2)
