@@ -12,6 +12,7 @@ import numpy as np
 from credo.errors import ConvergenceWarning, NumericalError, ParameterError, warn
 from credo.inference.result import Result
 from credo.numerics.random import as_generator
+from credo.numerics.threads import single_blas_thread
 from credo.program.density import joint_target
 from credo.program.evaluate import Program
 from credo.program.explain import Step
@@ -43,7 +44,9 @@ def fit_model(
     plan = plan_of(model, inference)
     _check_options(plan, options)
     try:
-        with np.errstate(all="ignore"):  # what is not finite counts as density 0, and is told of where it matters
+        # Thousands of small factorisations: threads of BLAS would wait for each other. What is not finite counts as
+        # density 0, and is told of where it matters.
+        with single_blas_thread(), np.errstate(all="ignore"):
             return _carried_out(model, plan, draws, rng, options)
     except NumericalError as error:
         raise type(error)(f"{error} {fault_of(model)}".rstrip(), value=error.value) from None
