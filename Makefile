@@ -6,6 +6,8 @@ DEMO := examples/data
 # Two workers, one a core; each loads every library, so that more cost memory.
 WORKERS ?= 2
 export PYTHON
+# Compiled files are kept: every process of the suite would compile Credo and the tests anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 # Targets share .venv: `make -j` must not run two installs at once.

@@ -9,6 +9,7 @@ Options
 from __future__ import annotations
 
 import datetime
+import gc
 import os
 import shlex
 import sys
@@ -49,6 +50,18 @@ def pytest_configure(config: pytest.Config) -> None:
     file = config.getoption("--results")
     if file is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(ResultsTable(Path(file)), "results-table")
+
+
+# Collecting makes some 750,000 objects that live to the end, and nothing to be freed. Python would look through all of
+# them again and again: a quarter of the time that it takes, and half a second each time while tests run.
+def pytest_sessionstart() -> None:
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 class ResultsTable:

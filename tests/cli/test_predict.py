@@ -12,6 +12,9 @@ from credo.cli.losses import REJECTED, loss_of
 from credo.decisions import losses
 from credo.errors import ParameterError
 
+# Only the plainest candidates, where what is compared is not what is tested.
+QUICKLY = ("--time-limit", 1e-5)
+
 
 def test_csv_on_a_pipe_has_a_row_for_every_row(credo, folder, houses) -> None:
     done = credo("predict", houses, folder / "new_houses.csv", "--quiet")
@@ -164,6 +167,7 @@ def test_costs_of_classes_named_by_numbers(credo, tmp_path) -> None:
         tmp_path / "m.credo",
         "-q",
         "--no-report",
+        *QUICKLY,
     )
     (tmp_path / "costs.csv").write_text("action,0,1\ngrant,5,0\nrefuse,0,1\n")
     done = credo("predict", tmp_path / "m.credo", tmp_path / "t.csv", "--costs", tmp_path / "costs.csv", "--json")
@@ -176,7 +180,7 @@ def test_labels_that_are_no_words(credo, tmp_path, no, yes) -> None:
     (tmp_path / "t.csv").write_text(f"x,y\n{rows}")
     (tmp_path / "costs.csv").write_text(f"action,{no},{yes}\ngrant,5,0\nrefuse,0,1\n")
     model, data = tmp_path / "m.credo", tmp_path / "t.csv"
-    assert credo("fit", data, "-t", "y", "-o", model, "-q", "--no-report").code == 0
+    assert credo("fit", data, "-t", "y", "-o", model, "-q", "--no-report", *QUICKLY).code == 0
     labels = {"FALSE": [False, True], "01": ["01", "02"]}.get(no, [1, 2])
     rows = credo("predict", model, data, "--reject", 0.3, "--json").json["predictions"]
     assert {row["prediction"] for row in rows} == set(labels)

@@ -7,16 +7,18 @@ Blocks written as `>>>` sessions are compared with their output. Line numbers in
 from __future__ import annotations
 
 import doctest
-import os
+import io
 import re
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from credo.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("README.md"), *(ROOT / "docs").rglob("*.md")])
@@ -69,16 +71,24 @@ def run_console(block: Block, page: Path) -> None:
     for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
         arguments = shlex.split(command, comments=True)
         assert arguments[0] == "credo", f"{page.name}:{block.line}: only `$ credo ...` can be run"
-        code = "import sys; sys.argv[0] = 'credo'; from credo.cli.main import run; run()"
-        done = subprocess.run(
-            [sys.executable, "-c", code, *arguments[1:]],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
-        )  # fmt: skip
-        assert done.returncode == 0, f"{page.name}:{block.line}: $ {command}\n{done.stdout}"
+        code, printed = in_a_terminal(arguments[1:])
+        assert code == 0, f"{page.name}:{block.line}: $ {command}\n{printed}"
         if expected.strip():
-            same = doctest.OutputChecker().check_output(expected, done.stdout, FLAGS)
-            assert same, f"{page.name}:{block.line}: $ {command} printed\n{done.stdout}"
+            same = doctest.OutputChecker().check_output(expected, printed, FLAGS)
+            assert same, f"{page.name}:{block.line}: $ {command} printed\n{printed}"
+
+
+def in_a_terminal(arguments: list[str]) -> tuple[int, str]:
+    """The exit code of a command and all that it prints, as a terminal shows it.
+
+    It runs in this process: what a process of its own would add, `tests/cli/test_process.py` tests.
+    """
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed), redirect_stderr(printed):
+        patch.setenv("COLUMNS", "100")
+        patch.setenv("NO_COLOR", "1")
+        patch.setattr(sys, "stdin", io.StringIO())
+        return main(arguments), printed.getvalue()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

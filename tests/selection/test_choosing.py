@@ -39,6 +39,11 @@ def mixed() -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
+def compared(mixed):
+    return compare_candidates(TableTask.prepare(mixed, "kind"), random_state=0)
+
+
+@pytest.fixture(scope="module")
 def measured() -> pl.DataFrame:
     rng = np.random.default_rng(1)
     y = rng.integers(0, 3, N)
@@ -59,8 +64,8 @@ def test_cells_are_what_the_table_holds(mixed):
     assert [levels[int(c)] for c in cells[seen, 0]] == mixed["colour"].drop_nulls().to_list()
 
 
-def test_a_mixed_table_is_offered_naive_bayes_and_no_discriminants(mixed, tmp_path):
-    found = compare_candidates(TableTask.prepare(mixed, "kind"), random_state=0)
+def test_a_mixed_table_is_offered_naive_bayes_and_no_discriminants(mixed, compared, tmp_path):
+    found = compared
     assert "naive_bayes" in found.comparison.fitted
     assert not {"lda", "qda"} & set(found.comparison.fitted)
     own = found.comparison.fitted["naive_bayes"]
@@ -98,8 +103,8 @@ def test_measurements_are_offered_discriminants(measured):
     assert found.comparison["lda"].score > found.comparison["naive_bayes"].score
 
 
-def test_an_average_gives_each_model_its_own_columns(mixed, tmp_path):
-    found = compare_candidates(TableTask.prepare(mixed, "kind"), random_state=0)
+def test_an_average_gives_each_model_its_own_columns(mixed, compared, tmp_path):
+    found = compared
     model = found.keep(averaged=True)
     assert sum(model.weights.values()) == pytest.approx(1.0)
     assert model.inputs == ("colour", "size", "visits", "member")

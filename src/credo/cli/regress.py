@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,8 +54,11 @@ def regress(
     """Fit a regression written as a formula; tell coefficients with intervals, priors, and how it was done."""
     from credo.cli.fit import checked_output
     from credo.cli.regression import explained, record, summary_table, title_of
+    from credo.errors import ParameterError
 
     mass = checked_mass(interval)
+    if "~" in data and "~" not in formula:
+        raise ParameterError("", "FORMULA", "before the table", formula, f"Write: credo regress '{data}' {formula}")
     _check(formula, family, link, trials)
     if output is not None:
         checked_output(output, data)
@@ -104,7 +108,9 @@ def _check(formula: str, family: str, link: str | None, trials: str | None) -> N
     from credo.errors import ParameterError
 
     if family not in FAMILIES:
-        raise ParameterError("", "--family", f"one of {', '.join(FAMILIES)}", family)
+        close = difflib.get_close_matches(family.lower(), FAMILIES, 1)
+        remedy = f"Did you mean {close[0]}?" if close else None
+        raise ParameterError("", "--family", f"one of {', '.join(FAMILIES)}", family, remedy)
     if link is not None and link not in LINKS:
         raise ParameterError("", "--link", f"one of {', '.join(LINKS)}", link)
     stated = any(word in formula.partition("~")[0] for word in ("trials(", "prop(", "cbind("))

@@ -145,7 +145,15 @@ def maximise(
     newton = method == "newton" or (method == "auto" and free.has_gradient and free.dim <= 50)
     search = climb if newton else _lbfgs
     with np.errstate(all="ignore"):
-        climbs = [search(free, z, max_iter, tol) for z in starts]
+        climbs, lost = [], None
+        for z in starts:
+            try:
+                climbs.append(search(free, z, max_iter, tol))
+            except NumericalError as error:  # a start on a cliff: the others may do
+                lost = error
+        if not climbs:
+            assert lost is not None
+            raise lost
         best, hessian = _best(free, climbs)
         wide = _half_lines(target, free)
         if initial is not None and wide.any() and _is_flat(free, best, hessian):

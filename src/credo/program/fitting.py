@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import ConvergenceWarning, NumericalError, ParameterError, warn
+from credo.errors import ConvergenceWarning, NotIdentifiedError, NumericalError, ParameterError, warn
 from credo.inference.result import Result
+from credo.inference.transforms import unconstrained
 from credo.numerics.random import as_generator
 from credo.numerics.threads import single_blas_thread
 from credo.program.density import joint_target
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from credo.inference.target import Target
 
 __all__ = ["fit_model"]
+
+# A scale as small as this is on its way to 0.
+VANISHED = 1e-60
 
 
 def fit_model(
@@ -59,7 +63,7 @@ def _carried_out(
     if plan.method == "map":
         from credo.inference.map import maximise
 
-        return maximise(full_target(plan), rng=rng, **options)
+        return _from_a_likelier_start(lambda target, more: maximise(target, rng=rng, **more), plan, options)
     if plan.method == "gibbs":
         from credo.program.gibbs import fit_gibbs
 
@@ -96,14 +100,22 @@ _OPTIONS = {
     "laplace": ("initial", "n_starts"),
     "gibbs": ("chains", "warmup", "thin", "initial", "progress", "threads"),
 }
+# What other packages call them.
+_ELSEWHERE = {
+    **dict.fromkeys(("start", "starts", "init", "inits", "initvals", "initial_values"), "initial"),
+    "tune": "warmup", "cores": "threads", "n_jobs": "threads", "seed": "random_state", "random_seed": "random_state",
+    "target_accept": "target_acceptance", "adapt_delta": "target_acceptance",
+}  # fmt: skip
 
 
 def _check_options(plan: Plan, options: Mapping[str, Any]) -> None:
     allowed = _SAMPLER if plan.fallback is not None else _OPTIONS.get(plan.method, _SAMPLER)
-    for name, value in options.items():
+    for name in options:
         if name not in allowed:
             told = f"one of {', '.join(allowed)}" if allowed else "left out: nothing is sampled"
-            raise ParameterError("Model.fit", name, told, value)
+            here = _ELSEWHERE.get(name)
+            remedy = f"Here it is called {here}." if here in (*allowed, "random_state") else None
+            raise ParameterError("Model.fit", "options", told, name, remedy)
     chains = options.get("chains", 4)
     if isinstance(chains, bool) or not isinstance(chains, (int, np.integer)) or chains < 1:
         raise ParameterError("Model.fit", "chains", "an integer ≥ 1", chains)
@@ -135,9 +147,44 @@ def full_target(plan: Plan) -> Target:
     return joint_target([factor.term for factor in plan.factors], plan.latents)
 
 
+def _from_a_likelier_start(
+    search: Callable[[Target, Mapping[str, Any]], Any], plan: Plan, options: Mapping[str, Any]
+) -> Any:
+    """The search from random starts; where all of them are lost, as an exponential's are, from medians of priors."""
+    target = full_target(plan)
+    try:
+        return search(target, options)
+    except NumericalError:
+        if "initial" in options:
+            raise
+    from credo.program.collapsed import Collapsed
+
+    finite = tuple(leaf for leaf in plan.leaves if leaf.nodes[0].support.is_discrete)
+    start = Collapsed(dataclasses.replace(plan, block=None, leaves=finite)).start
+    try:
+        return search(target, {**options, "initial": start})
+    except NumericalError as error:
+        _refuse_if_endless(target, error)
+        raise
+
+
+def _refuse_if_endless(target: Target, error: NumericalError) -> None:
+    """A centred hierarchy has no joint mode: its density grows without bound as a scale goes to 0."""
+    z = np.asarray(error.value, dtype=np.float64)
+    for name, value in target.split(unconstrained(target)[1].forward(z)).items():
+        if np.all(target.supports[name].low == 0.0) and np.min(value) < VANISHED:
+            raise NotIdentifiedError(
+                f"Model: the joint density has no mode: it grows without bound as {name} goes to 0.",
+                value=name,
+                remedy=f'Use inference="auto"; or declare effects non-centred, {name} * z with z ~ Normal(0, 1).',
+            ) from None
+
+
 def sampled(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
     """NUTS, or the method asked for, on the whole density."""
-    if plan.method in ("laplace", "metropolis", "slice"):
+    if plan.method == "laplace":
+        return _from_a_likelier_start(lambda t, more: numerical(t, "laplace", draws, rng, more), plan, options)
+    if plan.method in ("metropolis", "slice"):
         return numerical(full_target(plan), plan.method, draws, rng, options)
     chosen = centred(plan.factors, plan.latents)
     target = joint_target([factor.term for factor in chosen.factors], chosen.latents)

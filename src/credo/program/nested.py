@@ -39,6 +39,8 @@ FEWEST_THETA, FOR_EACH, MOST_THETA = 8, 8, 64
 ENDLESS = 100.0
 # What certifies: k̂, how many draws the weighed ones are worth, and the error of a lattice over θ.
 LARGEST_K, LEAST_EFFECTIVE, LARGEST_ERROR = 0.6, 80.0, 0.1
+# Values of θ at which another mode of the block is looked for, and the nats by which it must be worse.
+MOST_LOOKED_AT, LEAST_LEAD = 16, 12.0
 # Spare draws of what is drawn anew for each weight, so that few come up twice.
 SPARE = 1.2
 
@@ -149,7 +151,7 @@ def _draws(
     assert block is not None
     n = len(proposals.theta)
     z = np.zeros((n, each, repeats, block.size))
-    base, log_w = np.full(n, -np.inf), np.full((n, each), -np.inf)
+    base, log_w, looked_at = np.full(n, -np.inf), np.full((n, each), -np.inf), 0
     for i in np.lexsort(proposals.theta.T[::-1]) if collapsed.rest else [0]:  # modes of neighbours are near
         x = proposals.theta[i]
         prior, coefficients = collapsed.prior_and_coefficients(x)
@@ -161,6 +163,9 @@ def _draws(
         except (NumericalError, NotIdentifiedError):
             continue
         z[i] = drawn.reshape(z[i].shape)
+        if looked_at < MOST_LOOKED_AT and belief.rival() < LEAST_LEAD:
+            raise NoRuleError("the block has another mode, which its weights would not see")
+        looked_at += 1
         known = belief.correction() if proposals.corrected else 0.0
         log_w[i] -= known
         base[i] = 0.0 if proposals.log_q is None else prior + belief.log_marginal + known - proposals.log_q[i]

@@ -24,6 +24,9 @@ __all__ = ["NESTED", "RUNGS", "Plan", "plan_of"]
 
 RUNGS = ("auto", "exact", "collapsed", "nested_laplace", "laplace", "map", "nuts", "metropolis", "slice", "gibbs",
          "mean_field")  # fmt: skip
+#: what other packages call them
+_ELSEWHERE = {"hmc": "nuts", "mcmc": "nuts", "advi": "mean_field", "vi": "mean_field", "meanfield": "mean_field",
+              "mh": "metropolis", "inla": "nested_laplace", "optimize": "map"}  # fmt: skip
 #: rungs that integrate out what they can
 COLLAPSING = ("auto", "exact", "collapsed", "nested_laplace")
 #: the treatment of a block that has sites
@@ -69,7 +72,9 @@ def plan_of(model: Model, inference: str = "auto") -> Plan:
     UnavailableError : a forced rung that the model does not admit, and why
     """
     if inference not in RUNGS:
-        raise ParameterError("Model", "inference", f"one of {RUNGS}", inference)
+        known = _ELSEWHERE.get(str(inference).lower(), str(inference).lower())
+        remedy = f"Did you mean {known!r}?" if known in RUNGS else None
+        raise ParameterError("Model", "inference", f"one of {RUNGS}", inference, remedy)
     factors, latents = prepared(model)
     collapses = inference in COLLAPSING
     if collapses:
@@ -81,11 +86,12 @@ def plan_of(model: Model, inference: str = "auto") -> Plan:
     if not collapses:
         return parts.plan(None, (), inference)
     leaves = tuple(conjugate_leaves(*parts.open))
-    plain = parts.plan(find_block(*parts.open), leaves, inference)
+    plain, why = parts.plan(find_block(*parts.open), leaves, inference), {}
     if inference == "nested_laplace" or (inference == "auto" and _is_worth_it(plain)):
         block = find_block(*parts.open, sites=True)
         if any(block.is_site(factor) for factor in parts.open[0]):
             return parts.nested(block, leaves, plain)
+        why = block.reasons
     if inference == "auto" and plain.method == "nuts":
         from credo.program.gibbs import is_all_conditional
 
@@ -94,7 +100,7 @@ def plan_of(model: Model, inference: str = "auto") -> Plan:
     if inference == "nested_laplace":
         raise UnavailableError(
             'inference="nested_laplace" is not available: no Normal latent node is behind a known link of observed '
-            f"data that are not Normal ({_listed(plain.block.reasons if plain.block else {})}).",
+            f"data that are not Normal ({_listed(why)}).",
             remedy='Use inference="auto".',
         )
     return plain

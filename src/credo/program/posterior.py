@@ -42,7 +42,7 @@ class ModelPosterior(Draws):
     model: Model | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        shapes = ", ".join(f"{name}{list(value.shape[2:])}" for name, value in self.values.items())
+        shapes = ", ".join(f"{name}{list(value.shape[2:]) or ''}" for name, value in self.values.items())
         return f"ModelPosterior({len(self)} draws of {shapes}; {self.inference}, {self.result.status})"
 
     def __getitem__(self, name: str | Node) -> np.ndarray:
@@ -60,7 +60,7 @@ class ModelPosterior(Draws):
 
     def _moment(self, name: str, which: int, otherwise: Any) -> Any:
         known = self.exact_moments.get(name)
-        return otherwise(self[name]) if known is None else known[which]
+        return otherwise(self[name]) if known is None else np.asarray(known[which])[()]  # a number for a scalar
 
     def _each(self, statistic: Any) -> dict[str, Any]:
         return {name: statistic(self[name]) for name in self.values}

@@ -177,6 +177,9 @@ def _model(posterior: ModelPosterior) -> Model:
 def _observed(model: Model, node: str | Node | None) -> Factor:
     there = {factor.name: factor for factor in model.factors if factor.observed}
     name = node.name if isinstance(node, Node) else node
+    if name is not None and not isinstance(name, str):  # a table
+        remedy = "Give new values by the names of data nodes: predict(x=…), or predict(**table)."
+        raise ParameterError("predict", "node", f"an observed node: {', '.join(there)}", type(name).__name__, remedy)
     if name is None and len(there) == 1:
         return next(iter(there.values()))
     if name not in there:

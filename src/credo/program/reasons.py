@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from credo.distributions.slopes import unchecked
 from credo.program.evaluate import Program
 from credo.program.nodes import Node, described, topological
 
@@ -79,8 +80,21 @@ def _of_law(node: Node, values: Mapping[int, np.ndarray]) -> str:
         f"{name} = {_number(values[p.number])}" for name, p in zip(node.static["names"], node.parents[1:])
     )
     size = np.size(values[x.number])
-    shown = f"{described(x)} = {_number(values[x.number])}" if size == 1 else described(x)
+    shown = f"{described(x)} = {_number(values[x.number])}" if size == 1 else _lost_cell(node, values) or described(x)
     return f"log p({shown}) is {_word(values[node.number])}" + (f" given {given}" if given else "")
+
+
+def _lost_cell(node: Node, values: Mapping[int, np.ndarray]) -> str:
+    """The first cell of x whose density is 0 or NaN, `p[3] = 0`; empty where x is not judged cell by cell."""
+    x = np.asarray(values[node.parents[0].number])
+    given = {name: values[p.number] for name, p in zip(node.static["names"], node.parents[1:])}
+    try:
+        with np.errstate(all="ignore"):
+            each = np.asarray(unchecked(node.static["family"], given).log_prob(x))
+    except (ValueError, TypeError, AttributeError):  # a law with parts of its own
+        return ""
+    bad = np.argwhere(~np.isfinite(each)) if each.shape == x.shape else np.empty((0, 1), dtype=np.intp)
+    return f"{described(node.parents[0])}{bad[0].tolist()} = {x[tuple(bad[0])]:.6g}" if len(bad) else ""
 
 
 def _of_slopes(program: Program, nodes: Mapping[int, Node], inputs: Mapping[int, np.ndarray]) -> str:

@@ -9,13 +9,17 @@ import scipy.optimize
 import scipy.special
 import scipy.stats
 from sklearn.linear_model import GammaRegressor, PoissonRegressor
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import (
+    check_estimator_sparse_array,
+    check_estimator_sparse_matrix,
+    parametrize_with_checks,
+)
 
 import credo as cr
 from credo.blocks import ArraySource, GeneratorSource
 from credo.blocks.source import Block
 from credo.errors import DataError, DataWarning, NotIdentifiedError, ParameterError, UnavailableError
-from credo.models.glm import GammaRegression, NegativeBinomialRegression, OrdinalRegression, PoissonRegression
+from credo.models.glm import GammaRegression, NegativeBinomialRegression, OrdinalRegression, PoissonRegression, sampling
 
 X = np.column_stack([np.arange(10.0) / 4, [1, 0, 0, 1, 1, 0, 1, 0, 1, 0]])
 Y = np.array([0, 2, 1, 3, 2, 5, 4, 9, 8, 15])
@@ -36,16 +40,31 @@ def data(kind, n=200, seed=0):
     return rows, rng.gamma(3.0, mean / 3.0)
 
 
+@pytest.fixture
+def short_chains(monkeypatch):
+    """For what is asked of an estimator's manners, not of its answers."""
+    for name, length in (("WARMUP", 60), ("DRAWS", 60), ("NUTS_WARMUP", 60), ("NUTS_DRAWS", 60)):
+        monkeypatch.setattr(sampling, name, length)
+
+
 EVERY = [PoissonRegression, NegativeBinomialRegression, GammaRegression, OrdinalRegression]
 
 
 # A Gamma's shape is stated: two of the checks fit rows exactly, which is refused where it is learned
 # (test_every_estimator). The outcomes for counts are not whole numbers, and few rows may not certify
 # chains: both are said.
+@pytest.mark.usefixtures("short_chains")
 @pytest.mark.filterwarnings("ignore::credo.errors.DataWarning", "ignore::credo.errors.ConvergenceWarning")
 @parametrize_with_checks([kind(shape=2.0) if kind is GammaRegression else kind() for kind in EVERY])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+# Where the dispersion is learned too, `make calibrate` does (conftest.py).
+@pytest.mark.filterwarnings("ignore::credo.errors.DataWarning", "ignore::credo.errors.ConvergenceWarning")
+@pytest.mark.parametrize("check", [check_estimator_sparse_array, check_estimator_sparse_matrix])
+def test_sparse_input_of_a_known_dispersion(check):
+    check("NegativeBinomialRegression", NegativeBinomialRegression(dispersion=2.0))
 
 
 class TestMode:

@@ -223,7 +223,7 @@ def test_missing_cells():
     with pytest.warns(DataWarning, match="1 of 3"):
         d = design("y ~ x", table)
     assert d.encoder.encode({"x": [1.0]}).fixed.tolist() == [[1, 1]]
-    with pytest.raises(DataError, match="'x' has 1 missing cells \\(first: row 1\\)"):
+    with pytest.raises(DataError, match="'x' has 1 missing cell \\(first: row 1\\)"):
         d.encoder.encode({"x": [1.0, np.nan]})
     with pytest.raises(ParameterError, match="drop"):
         design("y ~ x", table, missing="ignore")

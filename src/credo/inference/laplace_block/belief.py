@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.inference.gaussian_block import GaussianBelief
-from credo.inference.laplace_block.mode import Joint, Mode
-from credo.inference.laplace_block.nested import MOST_CELLS, Nested, antithetic
+from credo.inference.laplace_block.mode import Joint, Mode, other_mode
+from credo.inference.laplace_block.nested import MOST_CELLS, Nested, log_proposal, proposed
 
 if TYPE_CHECKING:
     from credo.inference.laplace_block.block import LaplaceBlock
 
 __all__ = ["LaplaceBelief"]
+
+# Modes are two where a latent is so many sds apart in them.
+APART = 4.0
 
 
 class LaplaceBelief(GaussianBelief):
@@ -56,6 +59,25 @@ class LaplaceBelief(GaussianBelief):
         groups. Smooth in θ. Cost: two to five passes over the grids of all groups."""
         return self._nested.correction if self._nested else 0.0
 
+    def rival(self) -> float:
+        """By how many nats the rows of a latent speak for this mode and against another one, which neither weights nor
+        grids would see; ∞ where none is found. Only laws that are not log-concave (Student's t) have any.
+
+        Cost: none where the rows are log-concave at the mode, else that of another mode."""
+        other = other_mode(self._joint, self._mode)
+        if other is None:
+            return np.inf
+        move = other.y - self._mode.y
+        moved = np.abs(move) > APART * self.sd
+        if not moved.any():
+            return np.inf
+        if self._nested:
+            moved &= ~self._nested.covers(move)
+        gain = np.zeros(len(move))
+        for cells, here, there in zip(self._joint.cells, self._mode.slopes, other.slopes, strict=True):
+            gain += cells.rows.totals(here[0] - there[0])
+        return float(gain[moved].min(initial=np.inf))
+
     def draw_weighted(self, n: int, rng: np.random.Generator, repeats: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """n draws z (n, p) and their log weights (n,): E e^(log w) = p(y | θ)/e^log_marginal, and the draws with these
         weights have the exact posterior of z given θ. They come in antithetic pairs.
@@ -72,9 +94,10 @@ class LaplaceBelief(GaussianBelief):
 
     def _whole(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Of all latents from the Normal at once."""
-        white = antithetic(len(self.mean), n, rng)
+        p = len(self.mean)
+        white = proposed(p, p, n, rng)
         y, joint = self._mode.y + self._factor.unwhiten(white).T, self._joint
         rows = sum(cells.rows.n for cells in joint.cells)
         step = max(1, MOST_CELLS // max(rows, 1))
         values = np.concatenate([np.empty(0), *(joint.values(y[k : k + step]) for k in range(0, n, step))])
-        return y, values - self._mode.value + 0.5 * np.square(white).sum(axis=0)
+        return y, values - self._mode.value - log_proposal(np.square(white).sum(axis=0), p)

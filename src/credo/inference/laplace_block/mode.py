@@ -17,11 +17,13 @@ from credo.inference.laplace_block.rows import Entries, SiteRows
 from credo.inference.laplace_block.site import Observed, Site
 from credo.inference.newton import MAX_HALVINGS, MAX_ITER, SUFFICIENT
 
-__all__ = ["Cells", "Joint", "Mode", "find_mode"]
+__all__ = ["Cells", "Joint", "Mode", "find_mode", "other_mode"]
 
 # The gain in nats that the last step promises: 5e-5 sds over all latents, and the error left is of the order of its
 # square.
 TOLERANCE = 1e-9
+# The weight of a row that is not believed.
+DISBELIEF = 1e-4
 
 
 class Cells(NamedTuple):
@@ -194,21 +196,38 @@ def _at(joint: Joint, here: Point) -> Mode:
     return Mode(here.y, here.value, h, factor, here.etas, slopes)
 
 
+def other_mode(joint: Joint, mode: Mode) -> Mode | None:
+    """The mode that is found from where the rows far out, at which a law is not log-concave, are believed and the
+    others are not; None where there are no such rows, or no mode is found. Cost: as of `find_mode`."""
+    far = [each[2] > 0.0 for each in mode.slopes]
+    if not any(rows.any() for rows in far):
+        return None
+    try:
+        return _newton(joint, _between_cells(joint, [np.where(rows, 1.0, DISBELIEF) for rows in far]))
+    except NumericalError:
+        return None
+
+
 def _from_cells(joint: Joint) -> np.ndarray:
-    """y where the Normals of all cells about their own best η, and the prior, have their mode; 0 where that is no
-    better a start."""
+    """Between all cells; 0 where that is no better a start."""
+    origin = np.zeros(len(joint.quadratic.g))
+    y = _between_cells(joint, [np.ones(cells.rows.n) for cells in joint.cells])
+    return max((y, origin), key=lambda each: joint.value(each, joint.etas(each)))
+
+
+def _between_cells(joint: Joint, shares: list[np.ndarray]) -> np.ndarray:
+    """y where the Normals of all cells about their own best η, each to the power of its share, and the prior have
+    their mode."""
     q, precision = joint.quadratic, joint.precision
-    origin = np.zeros(len(q.g))
     right, weights = -q.g, []
-    for cells in joint.cells:
+    for cells, share in zip(joint.cells, shares, strict=True):
         eta = cells.site.law.initial_eta(cells.site.y)
         _, slope, bend = cells.derivatives(eta, 2)
-        weight = np.maximum(-bend, 1e-12)
+        weight = share * np.maximum(-bend, 1e-12)
         weights.append(weight)
-        right = right + cells.rows.back(cells.entries, weight * (eta - cells.offset) + slope)
+        right = right + cells.rows.back(cells.entries, weight * (eta - cells.offset) + share * slope)
     h = joint.curvature(weights)
     factor = precision.factor(h.copy())
     if factor is None:
         raise not_identified(precision.matrix(h), joint.name)
-    y = factor.solve(right)
-    return max((y, origin), key=lambda each: joint.value(each, joint.etas(each)))
+    return factor.solve(right)

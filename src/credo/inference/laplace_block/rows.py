@@ -145,6 +145,12 @@ class SiteRows:
         total[self.columns] += r @ entries.dense
         return total
 
+    def totals(self, r: np.ndarray) -> np.ndarray:
+        """Of each column Σ r over the rows that have it, (p,)."""
+        total = _sums(self.column, r[self.row], self.size)
+        total[self.columns] += r @ self.has_dense
+        return total
+
     def map_times(self, k: int, z: np.ndarray) -> np.ndarray:
         """M_k z, (n,)."""
         has, columns, where, values = self._parts[k]

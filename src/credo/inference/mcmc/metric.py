@@ -86,6 +86,11 @@ def metric_from(covariance: Any) -> Metric:
     return Diagonal(np.sqrt(covariance))
 
 
+#: sd of a coordinate times that of its gradient: 1 for independent Normals, some 1e6 at correlations of 1 − 1e-12.
+#: Beyond, chains are still falling from where they began, which tells nothing of the shape.
+CLIFF = 1e6
+
+
 def learn_metric(kind: str, draws: np.ndarray, gradients: np.ndarray) -> Metric | None:
     """The metric of `kind` ("diagonal", "dense", "low_rank") from draws and gradients (n, dim); None from too little.
 
@@ -93,6 +98,8 @@ def learn_metric(kind: str, draws: np.ndarray, gradients: np.ndarray) -> Metric 
     """
     spread_x, spread_g = draws.std(axis=0), gradients.std(axis=0)
     if len(draws) < 3 or not np.all((spread_x > 0) & (spread_g > 0) & np.isfinite(spread_x) & np.isfinite(spread_g)):
+        return None
+    if np.max(spread_x * spread_g) > CLIFF:
         return None
     scale = np.sqrt(spread_x / spread_g)
     if kind == "diagonal":

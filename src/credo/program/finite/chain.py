@@ -142,6 +142,8 @@ def declared_chain(model: Model, name: str, initial: Any, transition: Any, dims:
     wanted = declare.checked_dims(name, dims)
     if wanted is None and shape is None:
         raise ParameterError("Model", f"dims of {name}", "given: the name of the time axis, or shape=", None)
+    for dim, length in _stated_sizes(model, name, wanted, shape):
+        model.dim(dim, length)
     size, axes = model._plate(name, law, wanted, shape)
     _check_sizes(name, law, start, step, size)
     node = Node("latent", parents_of_law(law), shape=size, dims=axes, name=name, law=law,
@@ -150,6 +152,24 @@ def declared_chain(model: Model, name: str, initial: Any, transition: Any, dims:
 
     model.factors.append(Factor(name, law, node, False))
     return model._register(node)
+
+
+def _stated_sizes(model: Model, name: str, dims: Any, shape: Any) -> list[tuple[str, int]]:
+    """(dim, size) of dims that come with `shape=`; without it they must have one already: a law of paths has none."""
+    if dims is None:
+        return []
+    if shape is not None:
+        sizes = declare.checked_shape(name, shape)
+        if len(sizes) != len(dims):
+            raise DataError(f"{name}: dims {dims} and shape {sizes} differ in length.", value=shape)
+        return [(dim, int(size)) for dim, size in zip(dims, sizes) if dim is not None]
+    unknown = next((dim for dim in dims if dim is not None and dim not in model.sizes), None)
+    if unknown is not None:
+        raise DataError(
+            f"{name}: the dim {unknown!r} has no size yet.", value=unknown,
+            remedy=f"Give shape= too; or declare data with it first, or m.dim({unknown!r}, size).",
+        )  # fmt: skip
+    return []
 
 
 def _checked_lengths(name: str, lengths: Any) -> Any:

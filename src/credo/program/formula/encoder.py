@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.errors import DataError, MemoryLimitError
+from credo.numerics.readable import count
 from credo.program.formula.coding import Coding, coded
 from credo.program.formula.columns import Frame
 from credo.program.formula.effects import EffectFactor
@@ -141,7 +142,7 @@ class RowEncoder:
         for name, rows in missing.items():
             if rows.size:
                 raise DataError(
-                    f"Column {name!r} has {rows.size} missing cells (first: row {rows[0]}).",
+                    f"Column {name!r} has {count(rows.size, 'missing cell')} (first: row {rows[0]}).",
                     rows=rows[:20].tolist(),
                     columns=[name for name, rows in missing.items() if rows.size],
                     remedy="Drop these rows, or fill the cells.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import DataError
+from credo.errors import DataError, DataWarning, warn
 from credo.program.formula.columns import leveled
 from credo.program.formula.effects import EffectFactor, fit_effect
 from credo.program.formula.functions import LATENT, options_of
@@ -18,6 +18,9 @@ from credo.saving import register
 from credo.tables.features import Fourier, PolynomialFeatures, Splines
 
 __all__ = ["NumberFactor", "CategoryFactor", "FittedFactor", "fit_factor", "levels_of"]
+
+# Categories up to here need not repeat: a small table may have few rows of each.
+MANY = 8
 
 
 @register
@@ -145,7 +148,9 @@ def fit_factor(factor: Factor, sheet: Sheet) -> FittedFactor:
 
 
 def _category(factor: Factor, sheet: Sheet) -> CategoryFactor:
-    return _fit_category(factor, sheet, {"contrast": "treatment", "ref": None})
+    fitted = _fit_category(factor, sheet, {"contrast": "treatment", "ref": None})
+    _tell_many(factor, fitted.levels, sheet)  # C(…) is deliberate
+    return fitted
 
 
 def _fit_category(factor: Factor, sheet: Sheet, options: dict[str, Any]) -> CategoryFactor:
@@ -166,6 +171,32 @@ def _fit_category(factor: Factor, sheet: Sheet, options: dict[str, Any]) -> Cate
         )
     treatment = options["contrast"] == "treatment"
     return CategoryFactor(factor.label, levels, options["contrast"], (reference or levels[0]) if treatment else None)
+
+
+def _tell_many(factor: Factor, levels: tuple[str, ...], sheet: Sheet) -> None:
+    """Warn of categories that hardly repeat: numbers or dates kept as words, names of rows, a measurement; and of
+    fractions among words, however few."""
+    is_worded = any(not sheet.cells[name].is_numeric for name in factor.columns)
+    numbers = [level for level in levels if _is_number(level)] if is_worded else []
+    others = [level for level in levels if not _is_number(level)]
+    are_numbers = 2 * len(numbers) > len(levels)
+    is_mixed = are_numbers and bool(others) and any(not float(level).is_integer() for level in numbers)
+    if not is_mixed and (len(levels) <= MANY or 3 * len(levels) < 2 * len(sheet)):
+        return
+    if are_numbers:
+        but = f", but for words such as {others[0]!r}" if others else ""
+        why = f"they are numbers written as words{but}. Make the column numeric."
+    else:
+        other = "If dates: count the days since the first." if is_worded else "If they are measurements: s(x)."
+        why = f"most are seen once, and little is learned of any. If they are names of groups: (1 | g). {other}"
+    warn(f"{factor.text} is taken for {len(levels)} categories, in {len(sheet)} rows: {why}", DataWarning)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        return bool(np.isfinite(float(word)))
+    except ValueError:
+        return False
 
 
 def _fitted_basis(node: Call, x: np.ndarray) -> Any:

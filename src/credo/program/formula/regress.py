@@ -8,10 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import (
-    FileFormatError,
-    ParameterError,
-)
+from credo.errors import FileFormatError, ParameterError, UnavailableError
 from credo.inference.draws import Summary, summarise
 from credo.program.formula.columns import Frame
 from credo.program.formula.design import design
@@ -90,6 +87,9 @@ def regress(
     >>> fit.predict({"x": [100.0]}).mean.round(-1).tolist()
     [200.0]
     """
+    if inference == "map":
+        raise UnavailableError("A regression is told by draws, and a mode has none.",
+                               remedy='Use inference="laplace": the Normal at the mode.')  # fmt: skip
     chosen = family_of(family, link)
     frame = Frame(data)
     made = design(formula, frame, missing)

@@ -33,6 +33,8 @@ LONGEST = 32
 PATIENCE, APART = 4, 1.3
 #: draws of a chain that a certificate needs to be judged by; fewer are taken from these
 FEWEST = 300
+#: how far early draws may lie outside the span of late ones, in spans
+STRAY = 0.25
 
 
 def explain_gibbs(factors: Sequence[Factor], latents: Sequence[Node]) -> list[Step]:
@@ -81,16 +83,18 @@ def fit_gibbs(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping
             move.learn()
             move._seen = -1  # widths stay as they are
         run.fill()
-        while not run.verdict.ok and run.sweeps * 2 <= LONGEST * run.n * thin and not run.interrupted:
+        while not run.is_sound and run.sweeps * 2 <= LONGEST * run.n * thin and not run.interrupted:
             if run.sweeps >= PATIENCE * run.n * thin and run.verdict.certificate["rhat"] > APART:
                 break
             run.lengthen()
     verdict = run.verdict
-    status = "interrupted" if run.interrupted else "converged" if verdict.ok else "not_certified"
+    status = "interrupted" if run.interrupted else "converged" if run.is_sound else "not_certified"
+    still_falling = ("The chains are still on their way from where they began: give warmup= more sweeps.",)
+    advice = verdict.advice if run.is_settled else (*verdict.advice, *still_falling)
     certificate = {name: verdict.certificate[name] for name in ("rhat", "ess_bulk", "ess_tail")}
     certificate["sweeps"] = run.sweeps
     result = Result(status, "gibbs", seconds=(time.perf_counter() - began,), certificate=certificate,
-                    advice=verdict.advice)  # fmt: skip
+                    advice=advice)  # fmt: skip
     spaced = np.linspace(run.n - 1, 0, n).astype(np.intp)[::-1] if not run.interrupted else slice(None)
     return Found({name: value[:, spaced] for name, value in run.values.items()}, result, steps=_steps(moves))
 
@@ -122,16 +126,32 @@ class _Run:
         self.values = {name: np.stack([row[name] for row in self._kept], axis=1) for name in self._kept[0]}
         moving = {k: v for k, v in self.values.items() if self._is_judged(k)}
         self.verdict = check_convergence(moving or self.values)
+        self.is_settled = all(_has_settled(value.reshape(*value.shape[:2], -1)) for value in moving.values())
+
+    @property
+    def is_sound(self) -> bool:
+        return self.verdict.ok and self.is_settled
 
     def lengthen(self) -> None:
-        """Every second draw goes, and as many come at twice the distance."""
-        self._kept = self._kept[1::2]
+        """The first half goes, which may be of the way from the start, of the second every other draw; and as many come
+        as are then missing, at twice the distance."""
+        self._kept = self._kept[len(self._kept) // 2 + 1 :: 2]
         self.every *= 2
         self.fill()
 
     def _is_judged(self, name: str) -> bool:
         """Labels of states have no mean; the numbers they stand for are judged."""
         return not next(node for node in self.moves.latents if node.name == name).support.is_discrete
+
+
+def _has_settled(x: np.ndarray) -> bool:
+    """Whether the first tenth of draws x (chains, draws, entries) keeps within what the last half spans, and a quarter
+    of that more: a few draws on the way from the start bend sds without any R̂ telling."""
+    n = x.shape[1]
+    first, last = x[:, : max(1, n // 10)], x[:, n // 2 :]
+    low, high = last.min(axis=(0, 1)), last.max(axis=(0, 1))
+    room = STRAY * (high - low)
+    return bool(np.all((first.min(axis=(0, 1)) >= low - room) & (first.max(axis=(0, 1)) <= high + room)))
 
 
 def _start(moves: Moves, chains: int, rng: np.random.Generator, initial: Any) -> State:

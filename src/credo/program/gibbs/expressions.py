@@ -143,6 +143,11 @@ def merged(parts: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray | 
     return out
 
 
+# Axes of a law's parameter that belong to one event, where it is not the last alone; a chain's transition may have one
+# matrix a step.
+_EVENT_AXES = {"covariance": (-2, -1), "transition": (-3, -2, -1)}
+
+
 def owners_of_factor(factor: Factor, node: Node, memo: Memo) -> np.ndarray | None:
     """Which entry of the node each cell of a factor's density depends on."""
     law: Any = factor.law
@@ -152,7 +157,7 @@ def owners_of_factor(factor: Factor, node: Node, memo: Memo) -> np.ndarray | Non
     for name, part in (("x", factor.node), *((k, v) for k, v in law.parameters.items() if isinstance(v, Node))):
         found = owners(part, node, memo)
         if found is not None and (law.event_ndim or (type(law).__name__ == "Categorical" and name == "p")):
-            axes = (-1, -2) if name == "covariance" else (-1,)
+            axes = _EVENT_AXES.get(name, (-1,))[-max(found.ndim, 1) :]
             found = joined_along(found, axes) if found.ndim else found
         if found is None:
             return None

@@ -75,6 +75,8 @@ def _log(node: Node, forms: Affine) -> Node:
     if node.kind == "identity":
         return _log(node.parents[0], forms)
     if not forms.in_block(node):
+        if not forms.depends(node) and np.any(forms.value(node) < 0.0):
+            raise _NoLinkError(f"{described(node)} is negative")
         return apply("log", node)
     if node.kind in ("multiply", "divide"):
         a, b = (_log(parent, forms) for parent in node.parents)
@@ -177,6 +179,8 @@ def _binomial(law: Any, y: np.ndarray, forms: Affine) -> SiteForm:
     if forms.depends(n):
         raise _NoLinkError("its number of trials is not known")
     trials = np.broadcast_to(forms.value(n), y.shape).ravel()
+    if np.any(trials < 1):
+        raise _NoLinkError("some of its cells have no trials")
     return _binary(law, y, forms, "Binomial", (trials,))
 
 

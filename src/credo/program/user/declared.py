@@ -72,20 +72,26 @@ def _checked(function: Any, nodes: Sequence[Node], gradient: str, shown: str) ->
 
 
 def shape_now(user: UserFunction, nodes: Sequence[Node], shown: str) -> tuple[int, ...]:
-    """The shape of its value at arguments of the nodes' shapes."""
+    """The shape of its value at arguments of the nodes' shapes; NumPy's functions are called twice, to see that nothing
+    in them is random."""
     try:
         if user.by_jax:
             from credo.program.user import compiled
 
             kinds = [np.int64 if whole else np.float64 for whole in user.integers]
             return compiled.shape_of(user.function, [(node.shape, kind) for node, kind in zip(nodes, kinds)])
-        return user.value(_typical(nodes)).shape
+        at = _typical(nodes)
+        once, again = user.value(at), user.value(at)
     except CredoError:
         raise
     except Exception as error:
         axes = ", ".join(repr(node) for node in nodes)
         raise ParameterError("Model", shown, f"a function of ({axes})", f"{type(error).__name__}: {_first_line(error)}",
                              _remedy(user, error)) from error  # fmt: skip
+    if once.shape != again.shape or not np.array_equal(once, again, equal_nan=True):  # no search of a mode would end
+        raise ParameterError("Model", shown, "a function of its arguments alone", "two values at the same arguments",
+                             "What is random is a latent node of the model.")  # fmt: skip
+    return once.shape
 
 
 def _first_line(error: Exception) -> str:
