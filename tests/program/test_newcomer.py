@@ -166,3 +166,20 @@ def test_a_hierarchy_without_a_mode_says_so(how):
     m.observed("y", cr.Poisson(cr.math.exp(0.7 + u[g])), y)
     with pytest.raises(NotIdentifiedError, match="no mode: it grows without bound as tau goes to 0"):
         m.fit(how, random_state=0)
+
+
+def test_a_latent_may_have_dims_and_sizes():
+    m = cr.Model()
+    assert m.latent("a", cr.Normal(0, 1), dims="part", shape=3).shape == (3,)
+    assert m.sizes["part"] == 3
+    with pytest.raises(DataError, match="which has size 3"):
+        m.latent("b", cr.Normal(0, 1), dims="part", shape=4)
+    with pytest.raises(DataError, match="dims"):
+        m.latent("c", cr.Normal(0, 1), dims="part", shape=(3, 2))
+
+
+def test_models_that_were_not_fitted_are_not_compared():
+    m = cr.Model()
+    m.observed("y", cr.Normal(m.latent("a", cr.Normal(0, 1)), 1.0), [0.3, 0.1])
+    with pytest.raises(ParameterError, match="compared by their posteriors"):
+        cr.compare({"one": m, "two": m}, [[0.0], [1.0]], [0.3, 0.1])

@@ -126,7 +126,7 @@ class Model:
         """An unknown array, a priori distributed as `law`, independently along dims that the law does not have.
 
         dims : names of its axes; a dim not known yet is declared with the size the law has along it
-        shape : sizes instead of names
+        shape : sizes instead of names, or besides them where a dim is new
         low, high : the law is restricted to values between them
         ordered : x_1 < x_2 < … along the last axis: the law is restricted to that (one labelling of exchangeable
             labels, cut-points)
@@ -338,6 +338,11 @@ class Model:
                 return tuple(of_law), law_dims
             dims, sizes = (None,) * len(given), list(given)
             dims = tuple(law_dims[i - len(given)] if len(given) - i <= len(of_law) else None for i in range(len(given)))
+        elif shape is not None:
+            sizes = list(declare.checked_shape(name, shape))
+            if len(sizes) != len(dims):
+                raise DataError(f"{name} has {len(dims)} dims {dims} and shape {tuple(sizes)}.", value=shape)
+            self._axes(name, tuple(sizes), dims)
         else:
             sizes = []
             for i, dim in enumerate(dims):

@@ -133,6 +133,12 @@ def checked_models(owner: str, models: Any) -> dict[str, Any]:
         raise ParameterError(owner, "models", "a dict name → estimator, or a list of estimators", models)
     if not named or not all(isinstance(name, str) and hasattr(model, "fit") for name, model in named.items()):
         raise ParameterError(owner, "models", "at least one estimator, each with a name", models)
+    others = [name for name, model in named.items() if not hasattr(model, "get_params")]
+    if others:
+        raise ParameterError(
+            owner, f"models[{others[0]!r}]", "an estimator, or a fitted posterior", named[others[0]],
+            "Models are compared by their posteriors: {name: model.fit()}, without X and y.",
+        )  # fmt: skip
     if len({is_classifier(model) for model in named.values()}) > 1:
         raise ParameterError(owner, "models", "all regressors or all classifiers", named)
     return named
