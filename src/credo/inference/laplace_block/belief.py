@@ -40,9 +40,9 @@ class LaplaceBelief(GaussianBelief):
     >>> site = Site(PoissonLog(), [1, 6], [np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]])], name="y")
     >>> block = LaplaceBlock([LinearFactor([np.eye(3)], name="z")], [site], 3)
     >>> belief = block.condition([((1.0,), (), 1.0), ((1.0,), (), ())])
-    >>> z, log_w = belief.draw_weighted(200, np.random.default_rng(0))
+    >>> z, log_w = belief.draw_weighted(2000, np.random.default_rng(0))
     >>> z.shape, round(float(np.log(np.exp(log_w).mean())), 2), round(belief.correction(), 2)
-    ((200, 3), 0.02, 0.01)
+    ((2000, 3), 0.01, 0.01)
     """
 
     def __init__(self, block: LaplaceBlock, joint: Joint, mode: Mode, log_marginal: float) -> None:
