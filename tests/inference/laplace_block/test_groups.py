@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.integrate
+import scipy.interpolate
 import scipy.sparse
 import scipy.stats
 
@@ -66,10 +67,9 @@ def test_integrals_over_groups_are_scipys(law):
     assert block.groups == 4
     for c in (nested.c, nested.c + 0.7, nested.c - 1.1):
         given = nested.given(c[None])
-        tables = nested.tables(given, rng, 1)
-        (value,) = nested.log_weight(c[None], tables, given.outside)
-        proposal = 0.5 * np.log(nested.square(np.ones(1)) / (2 * np.pi)) - 0.5 * nested.square(c - nested.c)
-        expected = joint_of_c(block, coefficients, g, c[0]) - belief.log_marginal - proposal
+        (value,) = nested.log_density(nested.tables(given, rng, 1), given.outside)
+        at_mode = 0.5 * np.log(nested.square(np.ones(1)) / (2 * np.pi))
+        expected = joint_of_c(block, coefficients, g, c[0]) - belief.log_marginal - at_mode
         assert value == pytest.approx(expected, abs=2e-5)
 
 
@@ -104,17 +104,27 @@ def test_draws_of_a_group_have_its_distribution():
     assert statistic < 1.95 / np.sqrt(len(draws))  # 1.95: the 0.1% point of Kolmogorov's law
 
 
+def unbiased(values, expected):
+    """Whether the mean of antithetic pairs is within 3.9 standard errors of what is expected."""
+    pairs = values.reshape(-1, 2).mean(axis=1)
+    assert abs(pairs.mean() - expected) < 3.9 * pairs.std() / np.sqrt(len(pairs))
+
+
 @pytest.mark.parametrize("law", ["poisson", "logit", "t"])
 def test_weights_are_unbiased(law):
-    """E e^(log w) = p(y)/Laplace, the former by quadrature over c. False-alarm rate 1e-4 (3.9 standard errors)."""
+    """E e^(log w) = p(y)/Laplace, and with it the probability that c is within 1.5 sds, which sees draws of another
+    law than the weights say: by quadrature over c. False-alarm rate 1e-4 each (3.9 standard errors, of pairs)."""
     block, coefficients, g = intercepts(law)
     belief = block.condition(coefficients)
-    exact = scipy.special.logsumexp([joint_of_c(block, coefficients, g, c) for c in np.arange(-7, 7, 0.2)]) + np.log(
-        0.2
-    )
-    _, log_w = belief.draw_weighted(400, np.random.default_rng(2))
+    c, m = np.arange(-7, 7, 0.2), belief.mean[0]
+    log_p = np.array([joint_of_c(block, coefficients, g, each) for each in c])
+    exact = scipy.special.logsumexp(log_p) + np.log(0.2)
+    z, log_w = belief.draw_weighted(4000, np.random.default_rng(2))
     w = np.exp(log_w - (exact - belief.log_marginal))
-    assert abs(w.mean() - 1.0) < 3.9 * w.std() / np.sqrt(len(w))
+    unbiased(w, 1.0)
+    near = 1.5 * belief.sd[0]
+    spline = scipy.interpolate.CubicSpline(c, np.exp(log_p - exact))
+    unbiased(w * (np.abs(z[:, 0] - m) < near), spline.integrate(m - near, m + near))
     assert belief.correction() == pytest.approx(exact - belief.log_marginal, abs=0.1)
 
 
@@ -127,14 +137,22 @@ def test_whole_draws_are_unbiased_where_nothing_is_a_group():
     belief = block.condition([((1.0,), (), 1.0), ((1.0,), (), ())])
     assert block.groups == 0
     assert belief.correction() == 0.0
-    z, log_w = belief.draw_weighted(4000, rng)
-    assert z.shape == (4000, 5)
-    wide = belief.mean + 1.2 * (belief.sample(8000, rng) - belief.mean)
+    z, log_w = belief.draw_weighted(20000, rng)
+    assert z.shape == (20000, 5)
+    wide = belief.mean + 1.2 * (belief.sample(20000, rng) - belief.mean)
     law = scipy.stats.multivariate_normal(belief.mean, 1.44 * belief.covariance())
     prior = scipy.stats.norm.logpdf(wide).sum(axis=1)
     other = scipy.stats.poisson.logpmf(y, np.exp(wide @ X.T)).sum(axis=1) + prior - law.logpdf(wide)
     a, b = np.exp(log_w), np.exp(other - belief.log_marginal)
-    assert abs(a.mean() - b.mean()) < 3.9 * np.hypot(a.std() / np.sqrt(len(a)), b.std() / np.sqrt(len(b)))
+    metric = np.linalg.inv(belief.covariance())
+    for reach in (np.inf, 4.0):  # evidence; probability of the middle, which sees draws of another law than weights say
+        own, its = (
+            w * (np.einsum("ni,ij,nj->n", d, metric, d) < reach)
+            for w, d in ((a, z - belief.mean), (b, wide - belief.mean))
+        )
+        own = own.reshape(-1, 2).mean(axis=1)  # of antithetic pairs
+        error = np.hypot(own.std() / np.sqrt(len(own)), its.std() / np.sqrt(len(its)))
+        assert abs(own.mean() - its.mean()) < 3.9 * error
     assert belief.draw_weighted(3, rng, repeats=2)[0].shape == (3, 2, 5)
 
 
@@ -164,16 +182,11 @@ def test_groups_of_two_are_integrated_as_by_brute_force():
     mode = belief.mean[block.partition.kinds[0].columns]
     for k in (0, 3, 6):
         own, _ = target.take(np.array([k]))
-        top = own.value(mode[k][None])[0]
-        # 161² equal steps over six prior sds each way, one call of the rows for each column
-        steps, total = np.linspace(-1.0, 1.0, 161), 0.0
-        many = target.take(np.array([k]))[0].tile(
-            np.repeat(own.t[None], 161, 0), [np.repeat(own.parts[0][1][None], 161, 0)]
-        )
-        for a in 5.4 * steps:
-            b = 0.4 * a + 3.0 * steps
-            total += np.exp(many.value(np.column_stack([np.full(161, a), b])) - top).sum()
-        integral = total * 5.4 * 3.0 / 80**2
+        top = own.value(mode[k][None, None])[0, 0]
+        # 161² equal steps over six prior sds each way
+        a, b = (each.ravel() for each in np.meshgrid(*[np.linspace(-1.0, 1.0, 161)] * 2))
+        nodes = np.column_stack([5.4 * a, 0.4 * 5.4 * a + 3.0 * b])
+        integral = np.exp(own.value(nodes[:, None]) - top).sum() * 5.4 * 3.0 / 80**2
         assert table.log_integral[k] == pytest.approx(top + np.log(integral), abs=1e-5)
     # no row: the prior's own constant
     assert table.log_integral[6] == pytest.approx(np.log(2 * np.pi * 0.9 * 0.5), abs=1e-6)

@@ -38,7 +38,7 @@ def summarise(
         prior[:, 0], prior[:, 1] = target.P[:, 0, 0], target.P[:, 0, 1]
     lower[:, 2], prior[:, 2] = half[:, -1, -1], target.P[:, -1, -1]
     grids(
-        form.kind, w == 2, np.arange(G), starts, form.linear, form.weight, form.sign * offset + form.shift,
+        form.kind, w == 2, starts, form.linear, form.weight, form.sign * offset + form.shift,
         form.sign * _two(a.T).T.copy(), prior, _two(target.t), _two(centre), lower, _two(shift),
         np.ascontiguousarray(uniforms.T), slopes, out, draws, slope, np.empty((5, max(most, 1))),
         np.empty((2, max(most, 1))), np.empty((2, max(most, 1))), np.empty((3, MOST_NODES)),

@@ -89,7 +89,7 @@ def add_slopes(kind, s, e, share, n):  # type: ignore[no-untyped-def]
             s[i] += share * (e[i] / (1.0 + e[i]))
 
 
-@numba.njit(f"int64({M}, int64, float64, {M}, {F}, {I}, int64)", nogil=True, cache=True)
+@numba.njit(f"void({M}, int64, float64, {M}, {F}, {I}, int64)", nogil=True, cache=True)
 def summarise(nodes, count, top, out, uniforms, picked, g):  # type: ignore[no-untyped-def]
     """Shares of the nodes (3, ·) of group g, in place; their moments to out[g], a node for each uniform to `picked`."""
     total, odd, m1, m2 = 0.0, 0.0, 0.0, 0.0
@@ -116,7 +116,6 @@ def summarise(nodes, count, top, out, uniforms, picked, g):  # type: ignore[no-u
             left -= nodes[0, k]
             k += 1
         picked[r] = k
-    return 0
 
 
 @numba.njit(
@@ -191,16 +190,16 @@ def walk(
 
 
 @numba.njit(
-    f"void(int64, boolean, {I}, {I}, {F}, {F}, {F}, {M}, {M}, {M}, {M}, {M}, {M}, {M}, boolean, {M},"
+    f"void(int64, boolean, {I}, {F}, {F}, {F}, {M}, {M}, {M}, {M}, {M}, {M}, {M}, boolean, {M},"
     f" float64[:, :, ::1], {F}, {M}, {M}, {M}, {M}, {I}, {I})",
     nogil=True,
     cache=True,
 )
 def grids(
-    kind, two, groups, starts, lin, w, o, a, prior, t, centre, half, shift, uniforms, want, out, draws, slopes, work,
+    kind, two, starts, lin, w, o, a, prior, t, centre, half, shift, uniforms, want, out, draws, slopes, work,
     by_first, by_second, nodes, picked, status,
 ):  # type: ignore[no-untyped-def]  # fmt: skip
-    """For each of `groups`: lines of nodes from the centre outwards until they fall `CUT` below the top.
+    """For each group: lines of nodes from the centre outwards until they fall `CUT` below the top.
 
     prior (G, 3): P₁₁, P₁₂, P₂₂; half (G, 3): L₁₁, L₂₁, L₂₂; a (2, m), t, centre and shift (G, 2): a group of one has
     the second of each and zeros. uniforms (G, r). out (G, 7): log Σ p, and of k the means, variances and covariance,
@@ -210,8 +209,7 @@ def grids(
     """
     E, W, S, line, now = work[0], work[1], work[2], work[3], work[4]
     v, sums, state = nodes[0, :2].copy(), nodes[0, :3].copy(), nodes[0, :5].copy()
-    for at in range(groups.size):
-        g = groups[at]
+    for g in range(starts.size - 1):
         lo, n = starts[g], starts[g + 1] - starts[g]
         v[0] = centre[g, 0] + half[g, 0] * shift[g, 0]
         v[1] = centre[g, 1] + half[g, 1] * shift[g, 0] + half[g, 2] * shift[g, 1]

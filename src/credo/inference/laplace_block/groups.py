@@ -28,12 +28,11 @@ LEAST_SHARE = 0.25
 
 
 class GroupRows(NamedTuple):
-    """The rows of one site that touch some group: rows (m,) sorted by group, of (m,) their groups, starts (G + 1,).
+    """The rows of one site that touch some group: rows (m,) sorted by group, of (m,) their groups.
     where : (w, m) of each row's entries among [dense (n·q), sparse (E), 0]."""
 
     rows: np.ndarray
     of: np.ndarray
-    starts: np.ndarray
     where: np.ndarray
 
     def entries(self, entries: Entries) -> np.ndarray:
@@ -46,10 +45,6 @@ class Groups(NamedTuple):
 
     columns: np.ndarray
     rows: list[GroupRows]
-
-    @property
-    def width(self) -> int:
-        return self.columns.shape[1]
 
 
 class Partition(NamedTuple):
@@ -138,6 +133,4 @@ def _rows_of(rows: SiteRows, columns: np.ndarray) -> GroupRows:
     place[touched] = np.arange(len(touched))
     at = np.full((width, len(touched)), rows.n * q + len(rows.row))
     at[side[column], place[row]] = where
-    of = owner[touched]
-    starts = np.searchsorted(of, np.arange(G + 1)).astype(np.int64)
-    return GroupRows(touched, of, starts, at)
+    return GroupRows(touched, owner[touched], at)

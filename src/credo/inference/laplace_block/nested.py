@@ -13,6 +13,7 @@ import numpy as np
 
 from credo.inference.laplace_block.groups import Groups, Partition
 from credo.inference.laplace_block.mode import Joint, Mode
+from credo.inference.laplace_block.rows import COMPILES
 from credo.inference.laplace_block.tables import GroupTarget, Integrals, first_grids, integrate, settled
 
 __all__ = ["MOST_CELLS", "Nested", "log_proposal", "proposed"]
@@ -20,8 +21,6 @@ __all__ = ["MOST_CELLS", "Nested", "log_proposal", "proposed"]
 # c* is near enough where the step left is this many sds: proposals a tenth of a sd off lose 1% of the effective draws.
 NEAR = 0.1
 MOST_STEPS = 8
-# Rows from which a compiled loop is worth the third of a second that numba takes to load, if nothing else needs it.
-COMPILES = 20000
 # Rows of all draws that are looked at together.
 MOST_CELLS = 2**17
 # Share of draws that come from a wider Normal.
@@ -96,16 +95,11 @@ class Nested:
         """c* − ĉ, for the next θ."""
         return self.c - self.mode.y[self.parts.rest]
 
-    def log_weight(self, c: np.ndarray, tables: list[Integrals], outside: np.ndarray) -> np.ndarray:
-        """log p(y, c)/N(c; c*, S⁻¹) (n,), relative to Laplace's log p(y), at c (n, q)."""
-        groups = sum(each.log_integral.reshape(len(c), -1).sum(axis=1) for each in tables)
-        width = len(self.mode.y) - c.shape[1]
-        scaled = groups + 0.5 * self.log_det - 0.5 * width * np.log(2.0 * np.pi)
-        return outside + scaled - self.mode.value + 0.5 * self.squares(c)
-
-    def squares(self, c: np.ndarray) -> np.ndarray:
-        """(c − c*)ᵀS (c − c*) of each of c (n, q)."""
-        return np.array([self.square(each - self.c) for each in c])
+    def log_density(self, tables: list[Integrals], outside: np.ndarray) -> np.ndarray:
+        """log p(y, c) (n,), relative to Laplace's p(y) times the density of N(c*, S⁻¹) at its mode."""
+        groups = sum(each.log_integral.reshape(len(outside), -1).sum(axis=1) for each in tables)
+        width = len(self.mode.y) - len(self.c)
+        return outside + groups + 0.5 * self.log_det - 0.5 * width * np.log(2.0 * np.pi) - self.mode.value
 
     def square(self, d: np.ndarray) -> float:
         """dᵀS d."""
@@ -191,7 +185,7 @@ class Nested:
         for _ in range(MOST_STEPS):
             given = self.given(self.c[None])
             tables = self._settled(given)
-            reached = float(self.log_weight(self.c[None], tables, given.outside)[0])
+            reached = float(self.log_density(tables, given.outside)[0])
             if reached < value - 0.01:  # too far
                 step = 0.5 * step
                 self.c = best + step
@@ -219,9 +213,8 @@ class Nested:
             part = slice(start, start + step)
             given = self.given(c[part])
             tables = self.tables(given, rng, repeats)
-            log_w[part] = self.log_weight(c[part], tables, given.outside)
-            squares = self.squares(c[part])
-            log_w[part] -= 0.5 * squares + log_proposal(squares, len(rest))
+            squares = np.array([self.square(each - self.c) for each in c[part]])
+            log_w[part] = self.log_density(tables, given.outside) - log_proposal(squares, len(rest))
             y[part][:, :, rest] = c[part][:, None]
             for table, k in zip(tables, self.parts.kinds, strict=True):
                 draws = table.draws.reshape(repeats, len(given.y), *k.columns.shape)

@@ -14,12 +14,12 @@ import scipy.sparse
 from credo.inference.gaussian_block.rowwise import factor_pattern, row_pairs
 from credo.inference.laplace_block.site import Site
 
-__all__ = ["Entries", "SiteRows"]
+__all__ = ["COMPILES", "Entries", "SiteRows"]
 
 # A column that this part of the rows has is dense; cells up to which such columns are kept: 1 GiB.
 DENSE, LARGEST = 0.3, 2**27
-# Rows from which compiled loops are worth their loading, and where they are loaded already; dense columns up to which a
-# loop beats BLAS.
+# Rows from which compiled loops are worth the third of a second that numba takes to load, and where it is loaded
+# already; dense columns up to which a loop beats BLAS.
 COMPILES, FEW, LARGEST_LOOP = 20000, 500, 12
 
 

@@ -13,6 +13,7 @@ seen in its halves (nodes with even and odd Σk), which err by the square root.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,8 @@ HIGH_EDGE = 7.0
 MOST_ROUNDS = 24
 # Nodes from the centre beyond which a density is taken for one that has no integral.
 WIDEST = {1: 400.0, 2: 40.0, 3: 12.0}
+# Groups and rows at all nodes that are looked at together.
+AT_ONCE = 2**14
 
 
 class Grids(NamedTuple):
@@ -66,18 +69,20 @@ class GroupTarget(NamedTuple):
     form: ExponentialForm | None = None
 
     def value(self, u: np.ndarray) -> np.ndarray:
-        """(G,) at u (G, w)."""
+        """(K, G) at K nodes of each group, u (K, G, w)."""
         return self.parts_at(u, 0)[0]
 
     def parts_at(self, u: np.ndarray, order: int) -> tuple[np.ndarray, list[np.ndarray]]:
-        """log p (G,) at u (G, w), and with order 1 ℓ′ (m,) of the rows of each site."""
-        slopes = [np.zeros(len(of)) for _, _, _, of in self.parts]
+        """log p (K, G) at u (K, G, w), and with order 1 ℓ′ (K, m) of the rows of each site."""
+        K, G = u.shape[:2]
+        slopes = [np.zeros((K, len(of))) for _, _, _, of in self.parts]
         with np.errstate(over="ignore", invalid="ignore"):
-            total = -0.5 * np.einsum("gi,gij,gj->g", u, self.P, u) - np.einsum("gi,gi->g", self.t, u)
+            total = -0.5 * np.einsum("kgi,gij,kgj->kg", u, self.P, u) - np.einsum("gi,kgi->kg", self.t, u)
             for site, (cells, offset, a, of) in enumerate(self.parts):
                 if len(of):
-                    own = cells.derivatives(offset + np.einsum("im,mi->m", a, u[of]), order)
-                    total = total + np.bincount(of, own[0], len(u))
+                    own = cells.derivatives(offset + np.einsum("im,kmi->km", a, u[:, of]), order)
+                    at = of + G * np.arange(K)[:, None]
+                    total += np.bincount(at.ravel(), own[0].ravel(), K * G).reshape(K, G)
                     slopes[site] = own[-1]
         return np.where(np.isnan(total), -np.inf, total), slopes
 
@@ -195,7 +200,7 @@ def _nodes_of(
 ) -> Summary:
     """Of groups whose grids have the same radius."""
     index = _nodes(centre.shape[1], radius)
-    values, slope = _over_nodes(target, [_at(centre, half, shift, k) for k in index], slopes)
+    values, slope = _over_nodes(target, lambda some: _at(centre, half, shift, some[:, None]), index, slopes)
     top = values.max(axis=0)
     if not np.isfinite(top).all():
         raise NumericalError("Laplace block: the density of a group is 0 or infinite wherever it was looked for.")
@@ -212,21 +217,26 @@ def _nodes_of(
     return Summary(top + np.log(total), mean, spread, odd, edge, index[values.argmax(axis=0)], index[drawn], slope)
 
 
-def _over_nodes(target: GroupTarget, u: list[np.ndarray], slopes: bool) -> tuple[np.ndarray, list[np.ndarray]]:
-    """log p (K, G) at every node; and of each row Σ ℓ′ p, relative to the top of its group, in the same pass."""
-    values, top = np.empty((len(u), len(u[0]))), np.full(len(u[0]), -np.inf)
+def _over_nodes(
+    target: GroupTarget, u: Callable[[np.ndarray], np.ndarray], index: np.ndarray, slopes: bool
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """log p (K, G) at u of every node; and of each row Σ ℓ′ p, relative to the top of its group, in the same pass."""
+    G = len(target.P)
+    values, top = np.empty((len(index), G)), np.full(G, -np.inf)
     sums = [np.zeros(len(of)) for _, _, _, of in target.parts]
-    for out, each in zip(values, u, strict=True):
-        out[:], own = target.parts_at(each, int(slopes))
+    step = max(1, AT_ONCE // (G + sum(map(len, sums))))
+    for start in range(0, len(index), step):
+        some = values[start : start + step]
+        some[:], own = target.parts_at(u(index[start : start + step]), int(slopes))
         if not slopes:
             continue
-        higher = np.maximum(top, out)
+        higher = np.maximum(top, some.max(axis=0))
         known = np.where(np.isfinite(higher), higher, 0.0)
-        share, kept = np.exp(out - known), np.exp(top - known)
+        share, kept = np.exp(some - known), np.exp(top - known)
         for total, slope, part in zip(sums, own, target.parts, strict=True):
             of = part[3]
             total *= kept[of]
-            total += np.where(share[of] > 0.0, share[of] * slope, 0.0)
+            total += np.where(share[:, of] > 0.0, share[:, of] * slope, 0.0).sum(axis=0)
         top = higher
     return values, sums
 
@@ -268,13 +278,8 @@ def _judged(own: Grids, found: Summary) -> tuple[np.ndarray, Grids]:
     failed = np.flatnonzero(edge | coarse | rough)
     if not len(failed):
         return failed, own.take(failed)
-    edge, coarse, rough, own, spread = (
-        edge[failed],
-        coarse[failed],
-        rough[failed],
-        own.take(failed),
-        found.spread[failed],
-    )
+    edge, coarse, rough, spread = (each[failed] for each in (edge, coarse, rough, found.spread))
+    own = own.take(failed)
     roomy = edge & (least[failed] > (2.0 * LEAST_SD) ** 2)
     to = np.where(edge[:, None], found.best[failed], found.mean[failed])
     move = np.einsum("gij,gj->gi", own.half, to) * (edge | coarse)[:, None]
@@ -312,10 +317,8 @@ def integrate(
 def _integrals(found: Summary, about: np.ndarray, half: np.ndarray, shift: np.ndarray) -> Integrals:
     """On the scale of u."""
     volume = np.log(np.abs(np.linalg.det(half))) if half.shape[1] > 1 else np.log(half[:, 0, 0])
-    draws = np.empty(found.picked.shape)
-    for out, k in zip(draws, found.picked, strict=True):
-        out[:] = _at(about, half, shift, k)
-    return Integrals(found.log_sum + volume, draws, _at(about, half, shift, found.mean), found.slopes)
+    draws, mean = (_at(about, half, shift, k) for k in (found.picked, found.mean))
+    return Integrals(found.log_sum + volume, draws, mean, found.slopes)
 
 
 def _endless(groups: np.ndarray) -> NumericalError:
@@ -334,4 +337,5 @@ def _nodes(w: int, radius: float) -> np.ndarray:
 
 
 def _at(centre: np.ndarray, half: np.ndarray, shift: np.ndarray, k: np.ndarray) -> np.ndarray:
-    return centre + np.einsum("gij,gj->gi", half, k + shift)
+    """u (..., G, w) at nodes k that broadcast with that."""
+    return centre + np.einsum("gij,...gj->...gi", half, k + shift)
