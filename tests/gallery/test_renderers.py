@@ -13,6 +13,7 @@ import pytest
 import credo as cr
 from credo.errors import FileFormatError, MissingFileError, ParameterError
 from credo.gallery.renderers.queue import MOST_WAITING, RenderQueue
+from credo.studies.commands.process import Process
 from tests.gallery.conftest import Page
 
 PYTHON = (sys.executable, "-I", "-S", "-c")
@@ -238,3 +239,21 @@ def test_closing_ends_what_runs(tmp_path):
     waiting.close()
     assert time.monotonic() - begin < 10.0
     assert not [each for each in threading.enumerate() if each in waiting._workers]
+
+
+def test_closing_ends_what_is_just_beginning(tmp_path, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow(Process):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            begun.set()
+            go_on.wait(10.0)
+
+    monkeypatch.setattr("credo.gallery.renderers.queue.Process", Slow)
+    waiting = RenderQueue(tmp_path / "made", jobs=1, timeout=60.0)
+    waiting.made("a", "png", 0, [*PYTHON, "import time; time.sleep(60)"], tmp_path / "a")
+    assert begun.wait(10.0)
+    threading.Timer(0.2, go_on.set).start()  # by then `close` has looked for what runs
+    waiting.close()
+    assert not waiting._workers[0].is_alive()

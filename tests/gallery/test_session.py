@@ -403,6 +403,8 @@ def test_export(page, space):
 def test_report(page):
     page.answer("order", ranking=ids(page.state)[:2])
     page.post("narrow", name="kind", choices=["a", "<i>c</i>"])
+    page.post("narrow", name="rate", low=None, high=1.0)
+    page.post("narrow", name="n", value=3.0)
     page.post("favourite", card=ids(page.state)[0])
     page.answer("stars", ratings={ids(page.state)[0]: 4})
     answer = page.client.get("/report")
@@ -410,6 +412,8 @@ def test_report(page):
     assert "1 &gt; 2" in answer.text
     assert "Things &amp; &lt;more&gt;" in answer.text
     assert "<i>c" not in answer.text
+    for narrowed in ("<td>a, &lt;i&gt;c&lt;/i&gt;</td>", "<td>0.01 to 1</td>", "<td>3</td>"):
+        assert narrowed in answer.text
     assert "<script" not in answer.text
     assert " style=" not in answer.text
     assert "'sha256-" in answer.headers["content-security-policy"]

@@ -176,8 +176,9 @@ class Gallery:
         rng = np.random.default_rng([self.seed, who.basis, zlib.crc32(who.id.encode())])
         held = [self.card(id_) for id_ in who.started] or self.chosen(who.id, "pinned")
         near = None if who.near is None else self.card(who.near)
-        space = ranges.narrowed(self.space, who.narrowed)
-        return tastes.proposed(self.belief(who.id), space, self.cards, who.dial, held[: self.cards], near, rng)
+        return tastes.proposed(
+            self.belief(who.id), self.space_of(who.id), self.cards, who.dial, held[: self.cards], near, rng
+        )
 
     def belief(self, person: str) -> Any:
         """What is believed of the person's taste now. A function of all answers: asked again, it is the same."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.design.spaces import Constant, Parameter, Space
+from credo.design.spaces import Choice, Constant, Integer, Ordinal, Parameter, Real, Space
 from credo.errors import ParameterError
 from credo.numerics.readable import number
 
@@ -52,15 +52,15 @@ def _to(parameter: Parameter, sent: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _typed(parameter: Parameter, value: Any) -> Any:
     """Numbers of a slider as the parameter has them: JavaScript knows no integers, and rounds the ends."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or parameter.kind not in ("real", "integer"):
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not isinstance(parameter, (Real, Integer)):
         return value
     if not math.isfinite(value):
         raise ParameterError("gallery", "value", "a finite number", value)
-    if parameter.kind == "integer":
+    if isinstance(parameter, Integer):
         return round(value)
-    low, high = parameter.low, parameter.high  # type: ignore[attr-defined]
+    low, high, value = parameter.low, parameter.high, float(value)
     near = 1e-9 * (high - low)
-    return low if abs(value - low) <= near else high if abs(value - high) <= near else float(value)
+    return low if abs(value - low) <= near else high if abs(value - high) <= near else value
 
 
 def narrowed(space: Space, to: Mapping[str, Mapping[str, Any]]) -> Space:
@@ -90,14 +90,13 @@ def _described(name: str, created: Parameter, now: Parameter) -> dict[str, Any]:
         "fixed": fixed,
         "conditional": created.when is not None,
     }
-    if created.kind in ("real", "integer"):
-        low, high = created.low, created.high  # type: ignore[attr-defined]
-        ends = (fixed, fixed) if isinstance(now, Constant) else (now.low, now.high)  # type: ignore[attr-defined]
-        entry |= {"low": ends[0], "high": ends[1], "full": {"low": low, "high": high}}
-        entry["log"] = bool(created.log)  # type: ignore[attr-defined]
-    elif hasattr(created, "choices"):
-        entry["all"] = list(created.choices)  # type: ignore[attr-defined]
-        entry["choices"] = [fixed] if isinstance(now, Constant) else list(now.choices)  # type: ignore[attr-defined]
+    if isinstance(created, (Real, Integer)):
+        low, high = (now.low, now.high) if isinstance(now, (Real, Integer)) else (fixed, fixed)
+        entry |= {"low": low, "high": high, "full": {"low": created.low, "high": created.high}}
+        entry["log"] = bool(created.log)
+    elif isinstance(created, (Choice, Ordinal)):
+        entry["all"] = list(created.choices)
+        entry["choices"] = list(now.choices) if isinstance(now, (Choice, Ordinal)) else [fixed]
     return entry
 
 

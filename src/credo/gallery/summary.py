@@ -100,15 +100,16 @@ def _ranges_section(gallery: Gallery, person: str) -> Markup | None:
     narrowed = gallery.person(person).narrowed
     if not narrowed:
         return None
-    rows = [(name, _range_text(to)) for name, to in narrowed.items()]
+    rows = [(now["name"], _range_text(now)) for now in ranges.described(gallery.space, narrowed)
+            if now["name"] in narrowed]  # fmt: skip
     return section("ranges", "Narrowed", _table(["parameter", "to"], rows))
 
 
-def _range_text(to: Mapping[str, Any]) -> str:
-    if "choices" in to:
-        return ", ".join(ranges.shown({str(i): value for i, value in enumerate(to["choices"])}).values())
-    found = ranges.shown(to)
-    return found["value"] if "value" in to else f"{found['low']} to {found['high']}"
+def _range_text(now: Mapping[str, Any]) -> str:
+    """Of a parameter as it is `described`."""
+    between = ", " if "choices" in now else " to "
+    values = now["choices"] if "choices" in now else dict.fromkeys((now["low"], now["high"]))
+    return between.join(ranges.shown({str(i): value for i, value in enumerate(values)}).values())
 
 
 def _rounds_section(gallery: Gallery, person: str) -> Markup:

@@ -7,28 +7,15 @@ and without WebGL2.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.gallery.browser.chromium import ABSENT, after, faults, launched, newcomer, profile, until
+from tests.gallery.browser.chromium import ABSENT, after, faults, newcomer, profile, until
 from tests.gallery.browser.serving import Server
 from tools.chromium import DEVICES, SCHEMES
 
 pytestmark = pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("gallery") / "taste.db") as started:
-        yield started
 
 
 def _unsound(page: Any, state: str) -> list[str]:

@@ -4,28 +4,15 @@ a power cut. No page may complain on its console or ask another machine for anyt
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.gallery.browser.chromium import ABSENT, after, answers, launched, newcomer, opened, order, profile, until
+from tests.gallery.browser.chromium import ABSENT, after, answers, newcomer, opened, order, profile, until
 from tests.gallery.browser.serving import Server
 
 pytestmark = pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with launched() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("gallery") / "taste.db") as started:
-        yield started
 
 
 def test_by_mouse(browser: Any, server: Server) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.design.acquisition.ascent import ascend
-from credo.design.spaces import Space
-from credo.design.spaces.choices import Constant
+from credo.design.spaces import Choice, Constant, Integer, Ordinal, Real, Space
 from credo.design.tastes.answers import Point
 from credo.design.tastes.prior import columns_of_kinds, rows_of
 
@@ -118,11 +117,13 @@ def box_of(whole: Space, space: Space) -> tuple[np.ndarray, np.ndarray]:
         if part is parameter or not parameter.width:
             continue
         if isinstance(part, Constant):
-            ends = parameter.to_unit([part.value])
-        elif hasattr(part, "choices"):
-            ends = parameter.to_unit(list(part.choices))  # type: ignore[attr-defined]
+            values = [part.value]
+        elif isinstance(part, (Choice, Ordinal)):
+            values = list(part.choices)
         else:
-            ends = parameter.to_unit([part.low, part.high])  # type: ignore[attr-defined]
+            assert isinstance(part, (Real, Integer))
+            values = [part.low, part.high]
+        ends = parameter.to_unit(values)
         low[columns], high[columns] = ends.min(axis=0), ends.max(axis=0)
     return low, high
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from credo.design.spaces import Choice, Ordinal
 from credo.design.tastes.answers import Point
 from credo.design.tastes.belief import TasteBelief
 from credo.errors import ParameterError
@@ -80,8 +81,8 @@ def _axis(belief: TasteBelief, name: str, n: int) -> tuple[list[Any], np.ndarray
     if parameter is None or not parameter.width:
         free = [each for each, p in belief.space.parameters.items() if p.width]
         raise ParameterError("slice", "name", f"one of {free}", name)
-    if hasattr(parameter, "choices"):
-        grid = list(parameter.choices)  # type: ignore[attr-defined]
+    if isinstance(parameter, (Choice, Ordinal)):
+        grid = list(parameter.choices)
     else:
         grid = list(dict.fromkeys(parameter.from_unit(np.linspace(0.0, 1.0, n)[:, None])))
     columns = [j for j, column in enumerate(belief.space.columns) if column.parameter == name]

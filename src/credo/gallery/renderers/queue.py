@@ -100,7 +100,11 @@ class RenderQueue:
             return f"the program cannot be run: {getattr(error, 'strerror', None) or error}"
         with self._lock:
             self._running.add(process)
+            late = self._closed
         try:
+            if late:  # `close` did not know of it
+                process.end()
+                return "the gallery was closed"
             for _ in process.lines():
                 pass
         except TimeUp:
@@ -138,11 +142,11 @@ class RenderQueue:
 
     def close(self) -> None:
         """End what runs."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
+            running = list(self._running)
         for _ in self._workers:
             self._waiting.put((-1, 0, ""))
-        with self._lock:
-            running = list(self._running)
         for process in running:
             process.ask_to_end()
         for process in running:
