@@ -14,10 +14,8 @@ not run again. `benchmarks/bo_regret.csv.gz` has the traces of the last full run
 from __future__ import annotations
 
 import argparse
-import csv
 import gzip
 import time
-import warnings
 from collections import defaultdict
 from importlib import metadata
 from pathlib import Path
@@ -27,6 +25,7 @@ import numpy as np
 
 from benchmarks.bo_contestants import CONTESTANTS, History, design, first
 from benchmarks.bo_problems import PROBLEMS
+from benchmarks.traces import add_run, aligned, read, run
 
 COLUMNS = ("contestant", "problem", "seed", "evaluation", "value", "seconds")
 RECORDED = Path(__file__).with_name("bo_regret.csv.gz")
@@ -50,28 +49,6 @@ def trace(contestant: str, problem: str, seed: int) -> list[tuple[Any, ...]]:
         value = history.truth[optimiser.recommended()]
         rows.append((contestant, problem, seed, len(history.y), repr(float(value)), f"{seconds:.4f}"))
     return rows
-
-
-def run(contestants: list[str], problems: list[str], seeds: list[int], out: Path) -> None:
-    done = {(row["contestant"], row["problem"], int(row["seed"])) for row in read(out)} if out.exists() else set()
-    if not out.exists():
-        out.write_text(",".join(COLUMNS) + "\n")
-    for seed in seeds:
-        for problem in problems:
-            for contestant in contestants:
-                if (contestant, problem, seed) in done:
-                    continue
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # peers' own
-                    rows = trace(contestant, problem, seed)
-                with out.open("a", newline="") as file:
-                    csv.writer(file, lineterminator="\n").writerows(rows)
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    """Rows of a file of traces, gzipped or not; lines that begin with # are remarks."""
-    with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def versions() -> str:
@@ -168,18 +145,13 @@ def summary(path: Path, markdown: bool = False) -> str:
         heads = "|" + "---|" * len(table[0])
         lines = ["| " + " | ".join(row) + " |" for row in table]
         return "\n".join([lines[0], heads, *lines[1:]])
-    widths = [max(len(row[j]) for row in table) + 2 for j in range(len(table[0]))]
-    return "\n".join("".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in table)
+    return aligned(table)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    runs = commands.add_parser("run")
-    runs.add_argument("contestants", nargs="+", choices=list(CONTESTANTS))
-    runs.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
-    runs.add_argument("--seeds", nargs="+", type=int, default=list(range(10)))
-    runs.add_argument("--out", type=Path, required=True)
+    add_run(commands, CONTESTANTS, PROBLEMS)
     merged = commands.add_parser("merge")
     merged.add_argument("paths", nargs="+", type=Path)
     merged.add_argument("--out", type=Path, default=RECORDED)
@@ -190,7 +162,7 @@ def main() -> None:
     shown.add_argument("--markdown", action="store_true")
     chosen = parser.parse_args()
     if chosen.command == "run":
-        run(chosen.contestants, chosen.problems, chosen.seeds, chosen.out)
+        run(trace, COLUMNS, chosen)
     elif chosen.command == "merge":
         merge(chosen.paths, chosen.out, chosen.remark)
     else:

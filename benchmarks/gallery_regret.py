@@ -21,9 +21,7 @@ Bakshy & Frazier 2023) has BoTorch's PairwiseGP, told who beat whom; a tie tells
 from __future__ import annotations
 
 import argparse
-import csv
 import time
-import warnings
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,6 +30,8 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import qmc
+
+from benchmarks.traces import add_run, aligned, read, run
 
 COLUMNS = ("contestant", "problem", "seed", "answers", "regret", "seconds")
 RECORDED = Path(__file__).with_name("gallery_regret.csv")
@@ -231,35 +231,11 @@ def trace(contestant: str, name: str, seed: int) -> list[tuple[Any, ...]]:
     return rows
 
 
-def run(contestants: list[str], problems: list[str], seeds: list[int], out: Path) -> None:
-    done = {(row["contestant"], row["problem"], int(row["seed"])) for row in read([out])} if out.exists() else set()
-    if not out.exists():
-        out.write_text(",".join(COLUMNS) + "\n")
-    for seed in seeds:
-        for problem in problems:
-            for contestant in contestants:
-                if (contestant, problem, seed) in done:
-                    continue
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # peers' own
-                    rows = trace(contestant, problem, seed)
-                with out.open("a", newline="") as file:
-                    csv.writer(file, lineterminator="\n").writerows(rows)
-
-
-def read(paths: list[Path]) -> list[dict[str, str]]:
-    rows = []
-    for path in paths:
-        with path.open(newline="") as file:
-            rows += list(csv.DictReader(line for line in file if not line.startswith("#")))
-    return rows
-
-
 def summary(paths: list[Path]) -> str:
     """Median regret over seeds after 10 and 20 answers, by problem; seconds a round (median)."""
     found: dict[tuple[str, str, int], list[float]] = defaultdict(list)
     seconds: dict[str, list[float]] = defaultdict(list)
-    for row in read(paths):
+    for row in (row for path in paths for row in read(path)):
         found[row["contestant"], row["problem"], int(row["answers"])].append(float(row["regret"]))
         seconds[row["contestant"]].append(float(row["seconds"]))
     names = list(seconds)
@@ -269,23 +245,18 @@ def summary(paths: list[Path]) -> str:
         medians = [f"{np.median(cell):.3f}" if cell else "" for cell in cells]
         seeds = min((len(cell) for cell in cells if cell), default=0)
         table.append([name, *medians, f"{np.median(seconds[name]):.3f}", str(seeds)])
-    widths = [max(len(row[j]) for row in table) + 2 for j in range(len(table[0]))]
-    return "\n".join("".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in table)
+    return aligned(table)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
-    runs = commands.add_parser("run")
-    runs.add_argument("contestants", nargs="+", choices=list(CONTESTANTS))
-    runs.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
-    runs.add_argument("--seeds", nargs="+", type=int, default=list(range(10)))
-    runs.add_argument("--out", type=Path, required=True)
+    add_run(commands, CONTESTANTS, PROBLEMS)
     shown = commands.add_parser("summary")
     shown.add_argument("paths", nargs="*", type=Path, default=[RECORDED])
     chosen = parser.parse_args()
     if chosen.command == "run":
-        run(chosen.contestants, chosen.problems, chosen.seeds, chosen.out)
+        run(trace, COLUMNS, chosen)
     else:
         print(summary(chosen.paths))
 

@@ -60,6 +60,12 @@ def kurtosis(draws: np.ndarray) -> float:
     return max(3.0, float(np.mean((draws - draws.mean()) ** 4) / draws.var() ** 2))
 
 
+def distance(difference: float, error: float) -> float:
+    """In errors; infinite where either is no number, which `max` would pass over."""
+    z = abs(difference) / error
+    return float(z) if z >= 0.0 else np.inf
+
+
 def compared(posterior: Any, name: str) -> Verdict:
     """Against the published draws; where there are none, against what was integrated without Credo."""
     facts = known()[name]
@@ -69,11 +75,11 @@ def compared(posterior: Any, name: str) -> Verdict:
     means, sds = {}, {}
     for key, (centre, spread, error, size) in reference.items():
         own = own_errors(posterior, key, float(entry(sd, key)))
-        means[key] = abs(float(entry(mean, key)) - centre) / np.hypot(error, own[0])
+        means[key] = distance(float(entry(mean, key)) - centre, np.hypot(error, own[0]))
         if spread is not None:
             share = (kurtosis(entry(posterior.values, key)) - 1.0) / 4.0 / size
             theirs = spread * np.hypot(np.sqrt(share), PROMISED / 4.0)
-            sds[key] = abs(float(entry(sd, key)) - spread) / np.hypot(theirs, own[1])
+            sds[key] = distance(float(entry(sd, key)) - spread, np.hypot(theirs, own[1]))
     off = [
         max(abs(float(entry(mean, key)) - centre) / spread, abs(float(entry(sd, key)) / spread - 1.0))
         for key, (centre, spread) in facts["exact"].items()

@@ -62,7 +62,7 @@ def test_text_json_and_file_agree_with_python(credo, tmp_path) -> None:
         "gaussian",
         str(path),
     )
-    assert found["priors"]["days"].strip() == str(fit.priors).splitlines()[1].split("  ", 1)[1].strip()
+    assert found["priors"]["days"] == str(fit.priors).splitlines()[1].split("  ", 1)[1].strip()
     assert found["log_evidence"] == pytest.approx(fit.log_evidence)
     for name, row in fit.summary().items():
         assert found["summary"][name]["mean"] == pytest.approx(row["mean"]), name

@@ -108,7 +108,7 @@ def record(fit: Any, summary: Any, mass: float) -> dict[str, Any]:
         "rows": fit.n_rows,
         "interval": mass,
         "summary": {row: summary[row] for row in summary},
-        "priors": dict(line.split("  ", 1) for line in str(fit.priors).splitlines()),
+        "priors": {name: f"{law}  {note}".rstrip() for name, law, note in fit.priors.rows()},
         "log_evidence": fit.log_evidence,
         "inference": fit.posterior.result.inference,
         "certificate": fit.posterior.result.certificate,

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from credo.program.check import ModelCheck, PosteriorCheck, PriorCheck, Statistic
 
 __all__ = [
-    "PriorQuantilesFigure", "ReplicatesFigure", "RootogramFigure", "StatisticsFigure", "model_check",
-    "prior_quantiles", "replicates", "rootogram", "test_statistics",
+    "PriorQuantilesFigure", "ReplicatesFigure", "RootogramFigure", "StatisticsFigure",
+    "figures_by_part", "model_check", "prior_quantiles", "replicates", "rootogram", "test_statistics",
 ]  # fmt: skip
 
 # Replicates drawn as lines: enough for a spread to be seen, few enough for lines to be told apart.
@@ -68,7 +68,7 @@ def replicates(check: PosteriorCheck | PriorCheck) -> ReplicatesFigure:
     y = check.y
     room = 0.25 * (float(np.ptp(y)) or abs(float(y[0])) or 1.0)
     low, high = float(y.min()) - room, float(y.max()) + room
-    if getattr(check, "kind", "") == "count" or float(min(y.min(), chosen.min())) >= 0.0:
+    if check.kind == "count" or float(min(y.min(), chosen.min())) >= 0.0:
         low = max(low, 0.0)
     quartiles = np.quantile(y, [0.25, 0.75])
     spread = min(float(y.std()), float(quartiles[1] - quartiles[0]) / 1.349) or float(y.std()) or room
@@ -83,7 +83,7 @@ def replicates(check: PosteriorCheck | PriorCheck) -> ReplicatesFigure:
         return gaussian_filter1d(counts, width / step, mode="reflect" if low == 0.0 else "constant")
 
     each = np.array([density(row) for row in chosen])
-    return ReplicatesFigure(check.node, x, density(y), each, not hasattr(check, "pit"))
+    return ReplicatesFigure(check.node, x, density(y), each, check.before)
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,6 @@ class StatisticsFigure:
 
     node: str
     statistics: tuple[Statistic, ...]
-    n: int
     before: bool = False
 
     def chart(self) -> Chart:
@@ -190,8 +189,7 @@ class StatisticsFigure:
 
 def test_statistics(check: PosteriorCheck | PriorCheck) -> StatisticsFigure:
     """Every test statistic: mark the data, bar 90 % of the replicates, hollow what is extreme."""
-    n = getattr(check, "n_replicates", len(check.replicates))
-    return StatisticsFigure(check.node, check.statistics, n, not hasattr(check, "pit"))
+    return StatisticsFigure(check.node, check.statistics, check.before)
 
 
 test_statistics.__test__ = False  # type: ignore[attr-defined]  # pytest collects what begins with test_
@@ -268,16 +266,18 @@ def model_check(found: ModelCheck) -> tuple[Figure, ...]:
     ['y: could the priors make these data?', 'y: how often each count comes',
      'y: test statistics', 'Are the distributions right?']
     """
-    return tuple(_figures(found))
+    return tuple(figure for part in figures_by_part(found).values() for figure in part)
 
 
-def _figures(found: ModelCheck) -> Iterator[Figure]:
-    for before in found.prior.values():
-        yield test_statistics(before) if before.kind in ("class", "binary") else prior_quantiles(before)
-    if found.simulations is not None:
-        yield calibration(found.simulations.calibration)
-    for after in found.posterior.values():
-        yield from _of_replicates(after)
+def figures_by_part(found: ModelCheck) -> dict[str, list[Figure]]:
+    """Part, as in `ModelCheck.parts`, → its pictures."""
+    simulations = found.simulations
+    return {
+        "prior": [test_statistics(before) if before.kind in ("class", "binary") else prior_quantiles(before)
+                  for before in found.prior.values()],
+        "inference": [] if simulations is None else [calibration(simulations.calibration)],
+        "posterior": [figure for after in found.posterior.values() for figure in _of_replicates(after)],
+    }  # fmt: skip
 
 
 def _of_replicates(check: PosteriorCheck) -> Iterator[Figure]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from credo.numerics.readable import count, typeset
 from credo.plots.chart import Figure
-from credo.plots.model_checks import model_check
+from credo.plots.model_checks import figures_by_part
 from credo.reports.markup import Markup, element
 from credo.reports.shell import pictured, section, shell
 
@@ -25,14 +25,8 @@ QUESTIONS = {
 
 def check_html(found: ModelCheck, title: str = "Check of a model") -> str:
     """The page: what was found, then each part with its pictures. No script, no network."""
-    figures = model_check(found)
-    before = len(found.prior)
-    fits = 0 if found.simulations is None else 1
-    pictures = {"prior": figures[:before], "inference": figures[before : before + fits],
-                "posterior": figures[before + fits :]}  # fmt: skip
-    sections = [_findings(found)]
-    for name, sentences in found.parts():
-        sections.append(_part(name, sentences, pictures[name]))
+    figures = figures_by_part(found)
+    sections = [_findings(found), *(_part(name, sentences, figures[name]) for name, sentences in found.parts())]
     facts = [("findings", str(len(found.findings)))]
     if found.simulations is not None:
         facts.append(("simulations", f"{found.simulations.n:,}"))
@@ -51,7 +45,7 @@ def _findings(found: ModelCheck) -> Markup:
     return section("findings", f"What was found: {count(len(items), 'finding')}", body)
 
 
-def _part(name: str, sentences: list[str], figures: tuple[Figure, ...]) -> Markup:
+def _part(name: str, sentences: list[str], figures: list[Figure]) -> Markup:
     told = [element("p", typeset(sentence)) for sentence in sentences]
     return section(name, QUESTIONS[name], *told, *(pictured(f, f"{name}-{i}") for i, f in enumerate(figures)))
 

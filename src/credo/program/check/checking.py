@@ -11,7 +11,7 @@ from credo.errors import NotIdentifiedError, NumericalError, ParameterError, Una
 from credo.numerics.random import as_generator
 from credo.program.check.posterior import check_posterior, posterior_findings
 from credo.program.check.prior import check_prior, prior_findings
-from credo.program.check.records import Finding, ModelCheck
+from credo.program.check.records import Finding, ModelCheck, PosteriorCheck, PriorCheck, Simulations
 from credo.program.check.simulations import simulate_fits, simulation_findings
 from credo.program.fitting import fit_model
 from credo.program.model import Model
@@ -58,8 +58,9 @@ def check_model(
     seeds = as_generator(random_state).spawn(4)
     findings: list[Finding] = []
     absent: dict[str, str] = {}
-    found = ModelCheck(())
-    prior, after, simulations = found.prior, found.posterior, None
+    prior: dict[str, PriorCheck] = {}
+    after: dict[str, PosteriorCheck] = {}
+    simulations: Simulations | None = None
     try:
         prior = check_prior(model, seeds[0])
     except UnavailableError as error:

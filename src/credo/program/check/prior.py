@@ -17,7 +17,7 @@ from credo.program.model import Factor, Model
 from credo.program.nodes import Node
 from credo.program.predict import seen_values
 
-__all__ = ["check_prior", "is_potential", "kind_of_law", "prior_findings", "seen_cells", "shown_sets"]
+__all__ = ["check_no_potential", "check_prior", "kind_of_law", "prior_findings", "seen_cells", "shown_sets"]
 
 # Data sets drawn; their 5 % quantile is then known to 1.5 %. Of very many cells fewer, that they take so many together.
 DATA_SETS, LEAST, MOST_CELLS = 500, 100, 10_000_000
@@ -37,8 +37,7 @@ def check_prior(model: Model, rng: np.random.Generator) -> dict[str, PriorCheck]
     ------
     UnavailableError : a flat prior, or one that a potential changes: they have no draws
     """
-    if any(is_potential(factor) for factor in model.factors):
-        raise UnavailableError("a potential changes the prior, which then cannot be drawn from.")
+    check_no_potential(model)
     with np.errstate(all="ignore"):
         cells = max((f.node.size for f in model.factors if f.observed), default=1)
         drawn = _drawn(model, min(DATA_SETS, max(LEAST, MOST_CELLS // cells)), rng)
@@ -103,9 +102,11 @@ def _sure(model: Model, factor: Factor, drawn: dict[str, np.ndarray]) -> float:
     return float(np.mean((law.p < 0.01) | (law.p > 0.99)))
 
 
-def is_potential(factor: Factor) -> bool:
-    """Whether it changes the prior; the constant that makes a restricted law sum to 1 does not."""
-    return factor.law is None and not factor.node.static.get("normaliser", False)
+def check_no_potential(model: Model) -> None:
+    """Raise `UnavailableError` where one changes the prior; a constant that makes a restricted law sum to 1 does
+    not."""
+    if any(factor.law is None and not factor.node.static.get("normaliser", False) for factor in model.factors):
+        raise UnavailableError("a potential changes the prior, which then cannot be drawn from.")
 
 
 def seen_cells(factor: Factor) -> tuple[np.ndarray, np.ndarray]:

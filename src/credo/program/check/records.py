@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -69,6 +69,8 @@ class PriorCheck:
     sure: float = float("nan")
     fault: str = ""
 
+    before: ClassVar[bool] = True
+
     def __str__(self) -> str:
         if self.kind in ("class", "binary"):
             return f"{self.node}: {'; '.join(map(str, self.statistics))}."
@@ -99,6 +101,8 @@ class PosteriorCheck:
     reliability: Reliability | None = None
     influential: int = 0
     absent: str = ""
+
+    before: ClassVar[bool] = False
 
     @property
     def coverage(self) -> float:

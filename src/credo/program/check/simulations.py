@@ -20,7 +20,7 @@ from credo.diagnostics.mcmc import ess
 from credo.diagnostics.sbc import rank_calibration
 from credo.errors import ConvergenceWarning, CredoError, CredoWarning, ParameterError, UnavailableError
 from credo.numerics.readable import count, percent
-from credo.program.check.prior import is_potential
+from credo.program.check.prior import check_no_potential
 from credo.program.check.records import Finding, Simulations
 from credo.program.fitting import fit_model
 from credo.program.forward import sample_forward
@@ -61,7 +61,7 @@ def simulate_fits(
     ------
     UnavailableError : the prior has no draws, or the inference no posterior
     """
-    _check(model, n, inference, draws, n_jobs)
+    _check(model, n, inference, n_jobs)
     streams = rng.spawn(n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CredoWarning)  # counted instead
@@ -87,7 +87,7 @@ def simulate_fits(
     )  # fmt: skip
 
 
-def _check(model: Model, n: int, inference: str, draws: int, n_jobs: int) -> None:
+def _check(model: Model, n: int, inference: str, n_jobs: int) -> None:
     for name, value, least in (("sbc", n, 10), ("n_jobs", n_jobs, 1)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
             raise ParameterError("Model.check", name, f"an integer ≥ {least}", value)
@@ -97,8 +97,7 @@ def _check(model: Model, n: int, inference: str, draws: int, n_jobs: int) -> Non
     if flat:
         raise UnavailableError(f"{', '.join(flat)} {'has' if len(flat) == 1 else 'have'} a flat prior, from which "
                                "nothing can be drawn.")  # fmt: skip
-    if any(is_potential(factor) for factor in model.factors):
-        raise UnavailableError("a potential changes the prior, which then cannot be drawn from.")
+    check_no_potential(model)
 
 
 def _one(model: Model, inference: str, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> _Fit | str:
