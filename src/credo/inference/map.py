@@ -155,7 +155,7 @@ def maximise(
             assert lost is not None
             raise lost
         best, hessian = _best(free, climbs)
-        wide = _half_lines(target, free)
+        wide = bijection.half_lines
         if initial is not None and wide.any() and _is_flat(free, best, hessian):
             # From a scale too small a search may end on a plateau; a large one lets it see the density's outline.
             climbs += [search(free, z + factor * wide, max_iter, tol) for z in starts for factor in WIDER]
@@ -182,16 +182,6 @@ def _best(free: Target, climbs: list[Ascent]) -> tuple[Ascent, np.ndarray]:
 
 def _is_flat(free: Target, best: Ascent, hessian: np.ndarray) -> bool:
     return not np.all(np.isfinite(hessian)) or identified(hessian, best.z)[0] <= 0.0
-
-
-def _half_lines(target: Target, free: Target) -> np.ndarray:
-    """Which free coordinates (k,) are logarithms, of scales as a rule."""
-    found = np.zeros(free.dim)
-    for name, at in free.slices.items():
-        support = target.support(name)
-        if support.kind == "real":
-            found[at] = np.isfinite(np.max(support.low)) and not np.isfinite(np.min(support.high))
-    return found
 
 
 class _Searching:

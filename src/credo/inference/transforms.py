@@ -266,6 +266,12 @@ class Bijection:
     def is_identity(self) -> bool:
         return all(isinstance(p, Interval) and not any(k.any() for k in p._kinds) for p in self.parts)
 
+    @cached_property
+    def half_lines(self) -> np.ndarray:
+        """Which free coordinates (free,) are logarithms: of scales, as a rule."""
+        return np.concatenate([np.logical_or(*part._kinds[:2]) if isinstance(part, Interval)
+                               else np.zeros(part.free, dtype=bool) for part in self.parts])  # fmt: skip
+
     def forward(self, z: np.ndarray) -> np.ndarray:
         return _joined([part.forward(z[..., b]) for part, _, b in self._merged])
 

@@ -100,12 +100,11 @@ class Collapsed:
         """Begin at these values by name, where they are so given."""
         if not isinstance(initial, Mapping) or not self.rest:
             return
-        given = {
-            number: np.broadcast_to(np.asarray(initial.get(str(node.name), value), dtype=np.float64), node.shape)
-            for node in self.rest
-            for number, value in [(node.number, self.inputs(self.start)[node.number])]
-        }
-        self.__dict__["start"] = np.concatenate([np.ravel(given[node.number]) for node in self.rest])
+        target = self.target
+        given = target.split(self.start) | {name: value for name, value in initial.items() if name in target.shapes}
+        for name, value in given.items():  # one number for all cells will do
+            given[name] = np.full(target.shapes[name], value) if np.ndim(value) == 0 else value
+        self.start = target.join(given)
 
     def inputs(self, x: np.ndarray) -> dict[int, np.ndarray]:
         """θ (..., dim) by node."""

@@ -6,7 +6,7 @@ are in `finite.cells`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,14 @@ from credo.distributions.base import Family
 from credo.distributions.slopes import slopes, unchecked, value_slope
 from credo.inference.target import Target
 from credo.program.evaluate import Program
+from credo.program.likelihoods import likelihood_of
 from credo.program.nodes import Node, apply, as_node
 from credo.program.ops import OPS, Op, aligned, unbroadcast
 from credo.program.reasons import with_reasons
 
 HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
-__all__ = ["DISCRETE", "RULES", "by_logit", "has_logit", "is_opaque", "joint_target", "log_density"]
+__all__ = ["DISCRETE", "by_logit", "has_logit", "is_opaque", "joint_target", "log_density"]
 
 #: families of counts and categories, whose values have no slope
 DISCRETE = frozenset({"Poisson", "Bernoulli", "Binomial", "NegativeBinomial", "Categorical", "Geometric",
@@ -38,15 +39,10 @@ def is_opaque(law: Any) -> bool:
     )
 
 
-#: (law, x) → the node of Σ log p(x) by a better route, or None; tried first
-RULES: list[Callable[[Any, Node], Node | None]] = []
-
-
 def log_density(law: Any, x: Node) -> Node:
     """The node of Σ log p(x) over all entries."""
-    for rule in RULES:
-        if (found := rule(law, x)) is not None:
-            return found
+    if (found := likelihood_of(law, x)) is not None:
+        return found
     if has_logit(law):
         return by_logit(law, x).sum()
     if is_opaque(law):

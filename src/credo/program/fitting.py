@@ -53,7 +53,10 @@ def fit_model(
         with single_blas_thread(), np.errstate(all="ignore"):
             return _carried_out(model, plan, draws, rng, options)
     except NumericalError as error:
-        raise type(error)(f"{error} {fault_of(model)}".rstrip(), value=error.value) from None
+        fault = fault_of(model)
+        if not fault:
+            raise
+        raise type(error)(f"{error} {fault}", value=error.value) from None
 
 
 def _carried_out(
@@ -64,31 +67,41 @@ def _carried_out(
         from credo.inference.map import maximise
 
         return _from_a_likelier_start(lambda target, more: maximise(target, rng=rng, **more), plan, options)
+    return _finished(model, plan, _found(plan, int(draws), rng, options), rng, started)
+
+
+def _found(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:
+    """By the plan's rung, or by its fall-back where that is not certified."""
     if plan.method == "gibbs":
         from credo.program.gibbs import fit_gibbs
 
-        found = fit_gibbs(plan, int(draws), rng, options)
-        if found.result.ok or plan.fallback is None:
-            return _finished(model, plan, found, rng, started)
+        found = fit_gibbs(plan, draws, rng, options)
+        if found.result.ok or found.result.status == "interrupted" or plan.fallback is None:
+            return found
         said = Step("gibbs", tuple(found.values), f"given up: {found.result.message}")
-        plan = dataclasses.replace(
-            plan.fallback,
-            explanation=dataclasses.replace(plan.fallback.explanation, steps=(said, *plan.fallback.explanation.steps)),
-        )
+        return by_fallback(plan, draws, rng, options, said)
     if plan.method == "mean_field":
         from credo.program.mean_field import fit_mean_field
 
-        return _finished(model, plan, fit_mean_field(plan, int(draws), rng, options), rng, started)
-    if plan.method in ("exact", "quadrature", "importance") or plan.block is not None or plan.leaves:
-        from credo.program.collapsed import fit_collapsed
+        return fit_mean_field(plan, draws, rng, options)
+    if plan.method not in ("exact", "quadrature", "importance") and plan.block is None and not plan.leaves:
+        return sampled(plan, draws, rng, options)
+    from credo.program.collapsed import fit_collapsed
 
-        found = fit_collapsed(plan, int(draws), rng, options)
-        if plan.leaves:
-            from credo.program.finite.settled import settled
+    found = fit_collapsed(plan, draws, rng, options)
+    if plan.leaves and found.plan is None:
+        from credo.program.finite.settled import settled
 
-            found = settled(plan, found, rng)
-        return _finished(model, plan, found, rng, started)
-    return _finished(model, plan, sampled(plan, int(draws), rng, options), rng, started)
+        return settled(plan, found, rng)
+    return found
+
+
+def by_fallback(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any], why: Step) -> Found:
+    """What the plan's fall-back finds, and why it took over."""
+    other = plan.fallback
+    assert other is not None
+    found = _found(other, draws, rng, options)
+    return dataclasses.replace(found, steps=[why, *found.steps], plan=other)
 
 
 # Options by method; those that sample fall back to NUTS, whose options are known to all that may.
@@ -116,6 +129,10 @@ def _check_options(plan: Plan, options: Mapping[str, Any]) -> None:
             here = _ELSEWHERE.get(name)
             remedy = f"Here it is called {here}." if here in (*allowed, "random_state") else None
             raise ParameterError("Model.fit", "options", told, name, remedy)
+    initial, known = options.get("initial"), [str(node.name) for node in plan.latents]
+    for name in initial if isinstance(initial, Mapping) else ():
+        if name not in known:
+            raise ParameterError("Model.fit", "initial", f"given by names of latent nodes ({', '.join(known)})", name)
     chains = options.get("chains", 4)
     if isinstance(chains, bool) or not isinstance(chains, (int, np.integer)) or chains < 1:
         raise ParameterError("Model.fit", "chains", "an integer ≥ 1", chains)

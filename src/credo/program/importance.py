@@ -15,7 +15,7 @@ from credo.inference.result import Result
 from credo.inference.transforms import unconstrained
 from credo.program.collapsed import Collapsed
 from credo.program.fitting import Found
-from credo.program.modes import find_modes, prior_widths, require_an_end, starting_points
+from credo.program.modes import find_modes, require_an_end
 from credo.program.quadrature import completed, conditional_moments, density_rows, theta_moments
 
 __all__ = ["fit_importance"]
@@ -32,11 +32,8 @@ def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     free, bijection = unconstrained(collapsed.target)
     rows = density_rows(collapsed, free, bijection)
     density = Density(None, rows, lambda z: free.evaluate(z, gradient=True))  # type: ignore[arg-type,return-value]
-    start = bijection.inverse(collapsed.start)
-    places = starting_points(collapsed, bijection, rng)
-    scale = prior_widths(places, len(start))
     try:
-        modes = find_modes(collapsed, density, start, places, scale, rng)
+        modes = find_modes(collapsed, density, rng)
     except (NumericalError, np.linalg.LinAlgError):
         return None
     if not modes.are_all:
@@ -45,7 +42,7 @@ def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     affordable = min(SECONDS / collapsed.seconds, FOR_EACH * draws)
     n = EVALUATIONS if fast else int(np.clip(affordable, FEWEST, EVALUATIONS))
     found = adaptive_importance(rows, modes.places, modes.covariances, n, rng)
-    require_an_end(collapsed, found.positions, found.weights, start, scale, rows, modes)
+    require_an_end(collapsed, found.positions, found.weights, rows, modes)
     if found.pareto_k > LARGEST_K or found.effective < LEAST_EFFECTIVE:
         return None
     certificate = {

@@ -1,6 +1,6 @@
 """Log likelihoods of regressions by better routes than their laws' own: stable far out, and a third of the time.
 
-Rules for `credo.program.density`, each for an observed vector x of known numbers, and one for a latent simplex:
+`density` asks here first. Each is for an observed vector x of known numbers, and one for a latent simplex:
 
     Bernoulli, Binomial with a probit or cloglog link     log Φ(±η); log(1 − exp(−e^η)), −e^η
     Categorical of ordered categories                     log(F(b) − F(a)), a and b the cut-points about x only
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from credo.program.density import RULES
 from credo.program.nodes import Node, apply, as_node
 from credo.program.ops import OPS, Op, unbroadcast
 
@@ -232,11 +231,12 @@ def _simplex_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, A
         return [g * np.where(static["power"] == 0.0, 0.0, static["power"] / values[0])]
 
 
-OPS.setdefault("dirichlet_density", Op("dirichlet_density", _simplex, _simplex_pull))
-OPS.setdefault("gamma_likelihood", Op("gamma_likelihood", _positive, _positive_pull))
-OPS.setdefault("zero_inflated_likelihood", Op("zero_inflated_likelihood", _zeros, _zeros_pull))
-OPS.setdefault("negative_binomial_likelihood", Op("negative_binomial_likelihood", _counts, _counts_pull))
-OPS.setdefault("beta_likelihood", Op("beta_likelihood", _shares, _shares_pull))
-OPS.setdefault("ordinal_likelihood", Op("ordinal_likelihood", _ordinal, _ordinal_pull))
-if likelihood_of not in RULES:
-    RULES.append(likelihood_of)
+for _op in (
+    Op("dirichlet_density", _simplex, _simplex_pull),
+    Op("gamma_likelihood", _positive, _positive_pull),
+    Op("zero_inflated_likelihood", _zeros, _zeros_pull),
+    Op("negative_binomial_likelihood", _counts, _counts_pull),
+    Op("beta_likelihood", _shares, _shares_pull),
+    Op("ordinal_likelihood", _ordinal, _ordinal_pull),
+):
+    OPS[_op.name] = _op

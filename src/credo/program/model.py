@@ -9,7 +9,7 @@ import numpy as np
 
 from credo.distributions.base import Family
 from credo.errors import DataError, ParameterError
-from credo.program import declare, likelihoods  # noqa: F401 (its rules)
+from credo.program import declare
 from credo.program.density import log_density
 from credo.program.labels import checked_labels, codes_of
 from credo.program.missing import with_holes

@@ -8,7 +8,7 @@ that no other one found tells how many modes are likely still unseen (Good and T
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,10 @@ from credo.program.forward import draw_node, law_at
 from credo.program.nodes import Node
 
 if TYPE_CHECKING:
+    from credo.inference.target import Target
     from credo.program.collapsed import Collapsed
 
-__all__ = ["Modes", "find_modes", "prior_widths", "require_an_end", "starting_points"]
+__all__ = ["Modes", "find_modes", "require_an_end"]
 
 # Searches where an evaluation is fast, and where it is slow; and draws of the priors that they are chosen from.
 SEARCHES, FEW_SEARCHES, DRAWS = 12, 2, 64
@@ -42,19 +43,27 @@ SLOW = 0.02
 @dataclass(frozen=True, eq=False)
 class Modes:
     """places (K, d), best first, of the modes that matter; covariances (K, d, d); unseen : share of searches that ended
-    in a mode no other search found, 0 where there is one mode"""
+    in a mode no other search found, 0 where there is one mode; start, scale (d,) : where the first search began, and
+    the widths of the priors; all in free coordinates"""
 
     places: np.ndarray
     covariances: np.ndarray
     unseen: float
+    start: np.ndarray
+    scale: np.ndarray
 
     @property
     def are_all(self) -> bool:
         """Whether there is little sign of others."""
         return self.unseen <= UNSEEN
 
+    @property
+    def sds(self) -> np.ndarray:
+        """Of the best mode, within reason."""
+        return np.clip(np.sqrt(self.covariances[0].diagonal()), 1e-6, 1e6)
 
-def starting_points(collapsed: Collapsed, bijection: Bijection, rng: np.random.Generator) -> np.ndarray:
+
+def _starting_points(collapsed: Collapsed, bijection: Bijection, rng: np.random.Generator) -> np.ndarray:
     """Draws (n, d) of the priors in free coordinates; about the start where a prior has none."""
     start = bijection.inverse(collapsed.start)
     inputs: dict[int, np.ndarray] = {}
@@ -72,7 +81,7 @@ def starting_points(collapsed: Collapsed, bijection: Bijection, rng: np.random.G
     return np.clip(z[np.isfinite(z).all(axis=1)], -1e12, 1e12)
 
 
-def prior_widths(points: np.ndarray, d: int) -> np.ndarray:
+def _prior_widths(points: np.ndarray, d: int) -> np.ndarray:
     """Rough widths (d,) of the priors, from quartiles; at least 1, which suits logs of scales."""
     if len(points) < 8:
         return np.ones(d)
@@ -80,11 +89,11 @@ def prior_widths(points: np.ndarray, d: int) -> np.ndarray:
     return np.clip((high - low) / 1.349, 1.0, 1e12)
 
 
-def find_modes(
-    collapsed: Collapsed, density: Density, start: np.ndarray, points: np.ndarray, scale: np.ndarray,
-    rng: np.random.Generator,
-) -> Modes:  # fmt: skip
+def find_modes(collapsed: Collapsed, density: Density, rng: np.random.Generator) -> Modes:
     """The modes found. Raises `NumericalError` where no search ends."""
+    bijection = unconstrained(collapsed.target)[1]
+    start, points = bijection.inverse(collapsed.start), _starting_points(collapsed, bijection, rng)
+    scale = _prior_widths(points, len(start))
     fast = collapsed.has_batch and collapsed.seconds < 2e-3
     count = SEARCHES if fast else FEW_SEARCHES if collapsed.seconds < SLOW else 0
     chosen = [start, *points[rng.permutation(len(points))[:count]]]
@@ -109,11 +118,11 @@ def find_modes(
                 found.append(find_mode(density, mirrored, scale, finish=False)[:2])
     found = _climbed(density, found, scale)
     if labels_of(collapsed.plan):  # modes come in sets, one for every labelling
-        every = images(collapsed, unconstrained(collapsed.target)[1], found)
+        every = images(collapsed, bijection, found)
         if every is None:  # too many: a sampler, whose draws are exchanged at random, takes over
-            return replace(_distinct(density, found, scale), unseen=1.0)
+            return replace(_distinct(density, found, start, scale), unseen=1.0)
         found = every
-    return _distinct(density, found, scale)
+    return _distinct(density, found, start, scale)
 
 
 def _climbed(
@@ -135,7 +144,9 @@ def _is_near(x: np.ndarray, place: np.ndarray, spread: np.ndarray) -> bool:
     return bool(np.abs((x - place) / np.sqrt(spread.diagonal())).max() < APART)
 
 
-def _distinct(density: Density, found: Sequence[tuple[np.ndarray, float]], scale: np.ndarray) -> Modes:
+def _distinct(
+    density: Density, found: Sequence[tuple[np.ndarray, float]], start: np.ndarray, scale: np.ndarray
+) -> Modes:
     top = max(value for _, value in found)
     places: list[np.ndarray] = []
     spreads: list[np.ndarray] = []
@@ -152,7 +163,7 @@ def _distinct(density: Density, found: Sequence[tuple[np.ndarray, float]], scale
             spreads.append(_curvature(density, x, scale))
             counts.append(1)
     unseen = 0.0 if len(places) == 1 else counts.count(1) / len(found)
-    return Modes(np.array(places), np.array(spreads), unseen)
+    return Modes(np.array(places), np.array(spreads), unseen, start, scale)
 
 
 def _curvature(density: Density, mode: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -167,15 +178,14 @@ def _curvature(density: Density, mode: np.ndarray, scale: np.ndarray) -> np.ndar
 
 
 def require_an_end(
-    collapsed: Collapsed, positions: np.ndarray, weights: np.ndarray, start: np.ndarray, scale: np.ndarray, rows: Any,
-    modes: Modes,
-) -> None:  # fmt: skip
+    collapsed: Collapsed, positions: np.ndarray, weights: np.ndarray, rows: Callable[[np.ndarray], Any], modes: Modes
+) -> None:
     """`NotIdentifiedError` where the posterior is improper: mass lies where scales are e^±100, or the density is cut
     off, by the end of floating point, right beside a mode."""
-    logs = np.concatenate([np.full(node.size, _is_half_line(node)) for node in collapsed.rest])
-    far = (np.abs(positions - start) > FARTHEST * np.maximum(scale, 1.0)) & logs[: positions.shape[1]]
+    free, bijection = unconstrained(collapsed.target)
+    far = (np.abs(positions - modes.start) > FARTHEST * np.maximum(modes.scale, 1.0)) & bijection.half_lines
     for k in np.flatnonzero(weights @ far > 1e-3):
-        _refuse(collapsed, int(k), "its posterior has no end")
+        _refuse(free, int(k), "its posterior has no end")
     mode, spread = modes.places[0], modes.covariances[0]
     collapsed.require_noise(mode)
     for k in range(len(mode)):
@@ -188,22 +198,13 @@ def require_an_end(
         near = values > values.max() - 3.0
         beside = np.concatenate([[False], near[:-1]]) | np.concatenate([near[1:], [False]])
         if np.any((values == -np.inf) & beside):
-            _refuse(collapsed, k, "its density rises up to the end of floating point")
+            _refuse(free, k, "its density rises up to the end of floating point")
 
 
-def _is_half_line(node: Node) -> bool:
-    """Whether its free coordinate is a logarithm."""
-    support = node.support
-    return support.kind == "real" and bool(np.isfinite(np.max(support.low)) != np.isfinite(np.min(support.high)))
-
-
-def _refuse(collapsed: Collapsed, column: int, what: str) -> None:
-    for node in collapsed.rest:
-        if column < node.size:
-            raise NotIdentifiedError(
-                f"Model: the data and the priors do not determine {node.name}: {what}, so that the posterior is "
-                "improper.",
-                value=node.name,
-                remedy="Give it a proper prior that is finite at 0, or more data.",
-            )
-        column -= node.size
+def _refuse(free: Target, column: int, what: str) -> None:
+    name = next(name for name, at in free.slices.items() if column < at.stop)
+    raise NotIdentifiedError(
+        f"Model: the data and the priors do not determine {name}: {what}, so that the posterior is improper.",
+        value=name,
+        remedy="Give it a proper prior that is finite at 0, or more data.",
+    )

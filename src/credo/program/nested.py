@@ -21,10 +21,9 @@ from credo.distributions import Flat
 from credo.errors import NotIdentifiedError, NumericalError
 from credo.inference.direct.resampling import resample
 from credo.inference.result import Result
-from credo.numerics.threads import single_blas_thread
-from credo.program.collapsed import Collapsed, fit_collapsed, leaf_draws, ordered
+from credo.program.collapsed import Collapsed, leaf_draws, ordered
 from credo.program.explain import Step
-from credo.program.fitting import Found, in_chains, sampled
+from credo.program.fitting import Found, by_fallback, in_chains
 from credo.program.nested_rules import NoRuleError, Proposals, propose
 from credo.program.plan import Plan
 from credo.program.quadrature import named
@@ -50,12 +49,11 @@ def fit_nested(plan: Plan, draws: int, rng: np.random.Generator, options: Mappin
     collapsed = Collapsed(plan)
     collapsed.start_at(options.get("initial"))
     try:
-        with single_blas_thread():
-            _require_identified(collapsed)
-            return _weighed(collapsed, draws, rng, options)
+        _require_identified(collapsed)
+        return _weighed(collapsed, draws, rng, options)
     except NoRuleError as failure:
         names = tuple(str(node.name) for node in collapsed.nodes)
-        return _instead(plan, draws, rng, options, Step("nested Laplace", names, f"not certified: {failure}"))
+        return by_fallback(plan, draws, rng, options, Step("nested Laplace", names, f"not certified: {failure}"))
 
 
 def _require_identified(collapsed: Collapsed) -> None:
@@ -85,16 +83,6 @@ def _refuse(collapsed: Collapsed, columns: np.ndarray) -> None:
             value=names,
             remedy="Outcomes are separated, or a group has none but zeros: give a proper prior, such as Normal(0, 10).",
         )
-
-
-def _instead(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[str, Any], step: Step) -> Found:
-    other = plan.fallback
-    assert other is not None
-    whole = other.block is None and not other.leaves and other.method == "nuts"
-    found = (sampled if whole else fit_collapsed)(other, draws, rng, options)
-    found.steps.insert(0, step)
-    found.plan = other
-    return found
 
 
 def _weighed(collapsed: Collapsed, draws: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Found:

@@ -18,7 +18,7 @@ from credo.inference.hyper.tents import Tents
 from credo.inference.transforms import unconstrained
 from credo.program.collapsed import Collapsed
 from credo.program.fitting import numerical
-from credo.program.modes import Modes, find_modes, prior_widths, require_an_end, starting_points
+from credo.program.modes import Modes, find_modes, require_an_end
 from credo.program.quadrature import theta_moments
 
 __all__ = ["NoRuleError", "Proposals", "propose"]
@@ -62,19 +62,16 @@ def propose(collapsed: Collapsed, n: int, rng: np.random.Generator, options: Map
     if method == "nuts":
         return _by_nuts(collapsed, n, rng, options)
     density = _Density(collapsed)
-    start = density.bijection.inverse(collapsed.start)
-    places = starting_points(collapsed, density.bijection, rng)
-    scale = prior_widths(places, len(start))
     try:
-        modes = find_modes(collapsed, density.for_search, start, places, scale, rng)
-        density.correct_if_needed(modes.places[0], np.sqrt(modes.covariances[0].diagonal()))
+        modes = find_modes(collapsed, density.for_search, rng)
+        density.correct_if_needed(modes.places[0], modes.sds)
     except (NumericalError, NotIdentifiedError, np.linalg.LinAlgError) as error:
         raise NoRuleError(str(error)) from None
     if not modes.are_all:
         raise NoRuleError("the hyperparameters have several modes")
     rule = _by_lattice if method == "quadrature" else _by_importance
     proposals, positions, weights = rule(density, n, rng, modes)
-    require_an_end(collapsed, positions, weights, start, scale, density.rows, modes)
+    require_an_end(collapsed, positions, weights, density.rows, modes)
     return proposals
 
 
@@ -94,7 +91,7 @@ class _Density:
 
     def correct_if_needed(self, mode: np.ndarray, sds: np.ndarray) -> None:
         """Where what Laplace misses changes much over the width of its own density."""
-        self.step = DIFFERENCE * np.clip(sds, 1e-6, 1e6)
+        self.step = DIFFERENCE * sds
         near = [mode, *(mode + sign * k for k in np.diag(REACH * np.minimum(sds, 3.0)) for sign in (1.0, -1.0))]
         missed = np.array([self._correction(z) for z in near])
         self.corrected = bool(np.ptp(missed[np.isfinite(missed)]) > MISSED) if np.isfinite(missed).any() else False
@@ -141,7 +138,7 @@ def _by_lattice(density: _Density, n: int, rng: np.random.Generator, modes: Mode
                 value_and_gradient=density.value_and_gradient,
                 tolerance=TOLERANCE,
                 max_evaluations=_affordable(density),
-                scale=np.clip(np.sqrt(modes.covariances[0].diagonal()), 1e-6, 1e6),
+                scale=modes.sds,
                 more_starts=modes.places[1:],
             )
     except NumericalError as error:

@@ -250,8 +250,8 @@ class Node:
             from credo.program.picking import picked
 
             return picked(self, listed)
-        key = key if isinstance(key, tuple) else (key,)
-        own = [k for k in key if k is not None]  # None makes an axis of length 1
+        key = listed
+        own = [k for k in key if k is not None]
         if len(own) > self.ndim or not all(isinstance(k, (int, np.integer, slice)) for k in own):
             raise ParameterError("Node", "index", f"an integer array, or up to {self.ndim} integers and slices", key)
         for axis, k in enumerate(own):

@@ -150,11 +150,8 @@ class _Parts:
         else:
             rung = "collapsed" if left else "exact"
         if collapses and left and method == "nuts":
-            steps.append(Step("rest", tuple(left), f"{_count(rest)} numbers, more than {MOST_BY_IMPORTANCE}: NUTS"))
-        treatment = {
-            str(node.name): "exact" if node.number in inside else "conjugate" if node.number in conjugate else method
-            for node in self.latents
-        }
+            steps.append(_too_many(rest))
+        treatment = self._treatment(inside, "exact", conjugate, method)
         return Plan(self.factors, self.latents, block, every, rest, variance, method,
                     Explanation(rung, treatment, tuple(steps)))  # fmt: skip
 
@@ -166,11 +163,8 @@ class _Parts:
         method = _method(_count(rest)) if rest else NESTED
         steps = [_by_laplace(self.open[0], block, rest, left), *(_leaf(leaf) for leaf in every)]
         if method == "nuts":
-            steps.append(Step("rest", tuple(left), f"{_count(rest)} numbers, more than {MOST_BY_IMPORTANCE}: NUTS"))
-        treatment = {
-            str(node.name): NESTED if node.number in inside else "conjugate" if node.number in conjugate else method
-            for node in self.latents
-        }
+            steps.append(_too_many(rest))
+        treatment = self._treatment(inside, NESTED, conjugate, method)
         return Plan(self.factors, self.latents, block, every, rest, None, method,
                     Explanation("nested_laplace", treatment, tuple(steps)), plain)  # fmt: skip
 
@@ -188,6 +182,12 @@ class _Parts:
         inside = {node.number for node in block.nodes} if block else set()
         conjugate = {node.number for leaf in leaves for node in leaf.nodes}
         return inside, conjugate, tuple(node for node in self.latents if node.number not in inside | conjugate)
+
+    def _treatment(self, inside: set[int], how: str, conjugate: set[int], method: str) -> dict[str, str]:
+        return {
+            str(node.name): how if node.number in inside else "conjugate" if node.number in conjugate else method
+            for node in self.latents
+        }
 
 
 def _require_available(
@@ -217,6 +217,11 @@ def _method(n: int) -> str:
 
 def _count(nodes: tuple[Node, ...]) -> int:
     return sum(node.size for node in nodes)
+
+
+def _too_many(rest: tuple[Node, ...]) -> Step:
+    names = tuple(str(node.name) for node in rest)
+    return Step("rest", names, f"{_count(rest)} numbers, more than {MOST_BY_IMPORTANCE}: NUTS")
 
 
 def _collapsed(block: Block, rest: tuple[Node, ...], left: dict[str, str]) -> Step:

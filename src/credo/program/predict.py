@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.distributions.base import Family
+from credo.distributions.categorical import Categorical
 from credo.distributions.slopes import unchecked
 from credo.errors import DataError, ParameterError, UnavailableError, shown
 from credo.numerics.random import as_generator
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from credo.prediction.predictive import Predictive
     from credo.program.posterior import ModelPosterior
 
-__all__ = ["Laws", "law_draws", "laws", "pointwise", "pointwise_at", "predict", "predict_prior",
-           "seen_values"]  # fmt: skip
+__all__ = ["Laws", "check_new_levels", "kept_draws", "law_draws", "laws", "pointwise", "pointwise_at", "predict",
+           "predict_prior", "seen_values"]  # fmt: skip
 
 # Cells of draws × rows that a predictive holds at most; more rows get fewer draws, at least LEAST.
 MOST_CELLS, LEAST = 20_000_000, 200
@@ -42,14 +43,7 @@ def predict(
     posterior: ModelPosterior, node: str | Node | None, new_levels: str, random_state: Any, new_data: Mapping[str, Any]
 ) -> Predictive:
     """See `ModelPosterior.predict`."""
-    at = laws(posterior, node, new_levels, random_state, new_data)
-    law, shape, n, kind = at.law, at.shape, at.n, at.kind
-    if type(law).__name__ == "Categorical" and len(shape) == 1:
-        return ClassPredictive.from_draws(at.probabilities(), at.classes, posterior.inference)
-    if not at.has_law:
-        given: Any = law if not law.event_ndim and type(law).__name__ != "Categorical" else None
-        return DrawsPredictive(at.outcomes(), given, kind, posterior.inference)
-    return averaged(law, shape, n, kind, posterior.inference, at.outcomes)
+    return laws(posterior, node, new_levels, random_state, new_data).predictive(posterior.inference)
 
 
 def law_draws(
@@ -57,48 +51,75 @@ def law_draws(
     new_data: Mapping[str, Any], draws: int | None = None,
 ) -> LawDraws:  # fmt: skip
     """See `ModelPosterior.law_draws`."""
-    at = laws(posterior, node, new_levels, random_state, new_data, draws)
-    weights, rows = np.full(at.n, 1.0 / at.n), int(np.prod(at.shape))
-    if type(at.law).__name__ == "Categorical":
-        p = at.probabilities().reshape(at.n, rows, -1)
-        return LawDraws(weights, lambda some: unchecked(type(at.law), {"p": p[:, some]}), rows, at.classes)  # type: ignore[arg-type]
-    if not at.has_law:
-        raise UnavailableError(f"law_draws: the outcomes of a {type(at.law).__name__} are not single numbers with a "
-                               "law for each draw.", remedy="Use predict(...).draws.")  # fmt: skip
-    return LawDraws(weights, Members(at.law, at.shape), rows)
+    return laws(posterior, node, new_levels, random_state, new_data, draws).law_draws()
 
 
 @dataclass(frozen=True, eq=False)
 class Laws:
-    """law : of the outcomes, (n, *shape), one for each of n draws ; rng : of the outcomes themselves"""
+    """What a model and a formula's `Regression` predict from: the laws of the outcomes at posterior draws.
+
+    law : of the outcomes, (n, *shape), one for each of n draws ; rng : of the outcomes themselves
+    labels : of the classes that outcomes are, in the order of their codes; () of numbers, and where the codes will do
+    """
 
     law: Family
     shape: tuple[int, ...]
     n: int
     rng: np.random.Generator
+    labels: tuple[Any, ...] = ()
 
     @property
     def has_law(self) -> bool:
         """Whether outcomes are single numbers with a law for each draw."""
-        return not (self.law.event_ndim or type(self.law).__name__ == "Categorical" or _nested(self.law))
+        return not (self.law.event_ndim or self._is_categorical or _nested(self.law))
 
     @property
     def kind(self) -> str:
-        return "count" if declare.is_discrete(self.law) and type(self.law).__name__ != "Categorical" else "real"
+        return "count" if self.law.support.is_discrete and not self._is_categorical else "real"
+
+    @property
+    def classes(self) -> np.ndarray | None:
+        """The labels, or the codes of a categorical law; None of numbers."""
+        if self.labels:
+            return np.asarray(self.labels)
+        return np.arange(np.shape(self.law.parameters["p"])[-1]) if self._is_categorical else None
+
+    def predictive(self, inference: str) -> Predictive:
+        """The laws averaged."""
+        law, classes = self.law, self.classes
+        if classes is not None and len(self.shape) == 1:
+            return ClassPredictive.from_draws(self._probabilities(), classes, inference)
+        if not self.has_law:
+            given: Any = law if not law.event_ndim and classes is None else None
+            return DrawsPredictive(self.outcomes(), given, self.kind, inference)
+        return averaged(law, self.shape, self.n, self.kind, inference, self.outcomes)
+
+    def law_draws(self) -> LawDraws:
+        """The laws one by one, all outcomes in a row."""
+        weights, rows, classes = np.full(self.n, 1.0 / self.n), int(np.prod(self.shape)), self.classes
+        if classes is not None:
+            p = self._probabilities().reshape(self.n, rows, len(classes))
+            return LawDraws(weights, lambda some: unchecked(Categorical, {"p": p[:, some]}), rows, classes)
+        if not self.has_law:
+            raise UnavailableError(f"law_draws: the outcomes of a {type(self.law).__name__} are not single numbers "
+                                   "with a law for each draw.", remedy="Use predict(...).draws.")  # fmt: skip
+        return LawDraws(weights, Members(self.law, self.shape), rows)
 
     def outcomes(self) -> np.ndarray:
         """One outcome for each draw, (n, *shape)."""
         return np.asarray(draw(self.law, self.shape, self.n, self.rng), dtype=np.float64)
 
-    def probabilities(self) -> np.ndarray:
-        """Of a categorical law, (n, *shape, k)."""
-        p = np.asarray(self.law.parameters["p"])
-        return np.broadcast_to(p, (self.n, *self.shape, p.shape[-1]))
-
     @property
-    def classes(self) -> np.ndarray:
-        """The codes of a categorical law's classes."""
-        return np.arange(np.shape(self.law.parameters["p"])[-1])
+    def _is_categorical(self) -> bool:
+        return type(self.law).__name__ == "Categorical"
+
+    def _probabilities(self) -> np.ndarray:
+        """Of the classes, (n, *shape, k); of two labels the law is that of the second."""
+        law: Any = self.law
+        if self._is_categorical:
+            return np.broadcast_to(law.p, (self.n, *self.shape, np.shape(law.p)[-1]))
+        p = np.broadcast_to(law.mean, (self.n, *self.shape))
+        return np.stack([1.0 - p, p], axis=-1)
 
 
 def laws(
@@ -106,14 +127,14 @@ def laws(
     new_data: Mapping[str, Any], draws: int | None = None,
 ) -> Laws:  # fmt: skip
     """The law of an observed node at posterior draws (at most `draws` of them) and new data."""
-    if new_levels not in NEW_LEVELS:
-        raise ParameterError("predict", "new_levels", f"one of {NEW_LEVELS}", new_levels)
+    check_new_levels(new_levels)
     model = _model(posterior)
     factor = _observed(model, node)
     rng = as_generator(random_state, "prediction")
     data, added, sizes = _new_values(model, new_data, new_levels)
     shape = _shape(factor, data, sizes) or (1,)  # a scalar is one row
-    chosen = _thinned(posterior, int(np.prod(shape)), draws)
+    at = kept_draws(len(posterior), int(np.prod(shape)), draws)
+    chosen = {name: posterior[name][at] for name in posterior.values}
     values, nodes = _values(model, chosen, added, sizes, new_levels, data, rng)
     n = len(next(iter(chosen.values())))
     law = law_at(factor.law, values, nodes, n, len(shape), data)  # type: ignore[arg-type]
@@ -294,10 +315,15 @@ def _shapes_now(law: Any, data: Mapping[int, np.ndarray], sizes: Mapping[str, in
             if v is not None and not isinstance(v, (Family, str))}  # fmt: skip
 
 
-def _thinned(posterior: ModelPosterior, cells: int, draws: int | None = None) -> dict[str, np.ndarray]:
-    keep = min(len(posterior), max(LEAST, MOST_CELLS // max(cells, 1)), len(posterior) if draws is None else draws)
-    at = np.linspace(0, len(posterior) - 1, keep).astype(np.intp)
-    return {name: posterior[name][at] for name in posterior.values}
+def check_new_levels(new_levels: Any) -> None:
+    if new_levels not in NEW_LEVELS:
+        raise ParameterError("predict", "new_levels", f"one of {NEW_LEVELS}", new_levels)
+
+
+def kept_draws(n: int, cells: int, most: int | None = None) -> np.ndarray:
+    """Places of at most `most` of n draws, evenly taken: fewer where each fills so many cells that all are too many."""
+    keep = min(n, max(LEAST, MOST_CELLS // max(cells, 1)), n if most is None else most)
+    return np.linspace(0, n - 1, keep).astype(np.intp)
 
 
 def _values(

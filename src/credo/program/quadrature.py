@@ -20,7 +20,7 @@ from credo.inference.target import Target
 from credo.inference.transforms import Bijection, unconstrained
 from credo.program.collapsed import Collapsed, leaf_draws, leaf_moments, ordered
 from credo.program.fitting import Found, in_chains
-from credo.program.modes import Modes, find_modes, prior_widths, require_an_end, starting_points
+from credo.program.modes import Modes, find_modes, require_an_end
 
 __all__ = ["completed", "conditional_moments", "density_rows", "fit_quadrature", "theta_moments"]
 
@@ -42,7 +42,6 @@ def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     """Moments by quadrature, independent draws, the evidence and its error; None where a lattice of a costly density
     finds no end."""
     free, bijection = unconstrained(collapsed.target)
-    start = bijection.inverse(collapsed.start)
     rows = density_rows(collapsed, free, bijection)
     both: Any = lambda z: free.evaluate(z, gradient=True)  # noqa: E731
     costly = collapsed.block is not None and collapsed.block.size > FEW_ENTRIES
@@ -51,9 +50,7 @@ def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     else:
         most = int(np.clip(LATTICE / collapsed.seconds, LEAST, MOST))
     exact = collapsed.has_batch or collapsed.seconds * draws < BUDGET
-    places = starting_points(collapsed, bijection, rng)
-    scale = prior_widths(places, len(start))
-    modes = find_modes(collapsed, Density(None, rows, both), start, places, scale, rng)
+    modes = find_modes(collapsed, Density(None, rows, both), rng)
     try:
         found = integrate(
             lambda z: float(free.evaluate(z).log_density),
@@ -62,14 +59,14 @@ def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
             value_and_gradient=both,
             tolerance=ROUGH if most < MANY else TOLERANCE,
             max_evaluations=most,
-            scale=np.clip(np.sqrt(modes.covariances[0].diagonal()), 1e-6, 1e6),
+            scale=modes.sds,
             more_starts=modes.places[1:],
         )
     except NumericalError:
-        if costly and collapsed.has_batch and len(start) == 3:
+        if costly and collapsed.has_batch and bijection.free == 3:
             return None
         raise
-    require_an_end(collapsed, found.nodes, found.weights, start, scale, rows, modes)
+    require_an_end(collapsed, found.nodes, found.weights, rows, modes)
     certificate = {
         "quadrature_error": max(found.errors.values()), "evaluations": found.n_evaluations, "modes": found.n_modes
     }  # fmt: skip

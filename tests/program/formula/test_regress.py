@@ -104,6 +104,10 @@ def test_prediction_of_known_and_new_groups():
     assert fit.predict(rows, new_levels="mean").variance[1] < p.variance[1]
     with pytest.raises(DataError, match="'new'"):
         fit.predict(rows, new_levels="error")
+    with pytest.raises(DataError):  # what effects and R² are read from refuses them too
+        fit.law_draws(rows, new_levels="error")
+    with pytest.raises(ParameterError, match="new_levels"):
+        fit.law_draws(rows, new_levels="zero")
 
 
 def test_predicting_the_rows_of_the_fit():

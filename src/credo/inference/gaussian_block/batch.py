@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.inference.gaussian_block.dense import SMALLEST_PIVOT, DensePrecision
+from credo.inference.gaussian_block.dense import SMALLEST_PIVOT
 from credo.inference.gaussian_block.products import Weights
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def chunks(block: GaussianBlock, x: np.ndarray) -> list[np.ndarray]:
 
 def solve_batch(block: GaussianBlock, x: np.ndarray) -> BatchSolved | None:
     """All of x (B, D) at once; None where the block takes more than dense LAPACK."""
-    if not isinstance(block.precision, DensePrecision) or block._rowwise:
+    if not block.is_batched:
         return None
     while True:
         solved = BatchSolved(block, x)

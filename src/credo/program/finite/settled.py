@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from credo.program.fitting import Found
     from credo.program.plan import Plan
 
-__all__ = ["images", "labels_of", "settled", "unwarned"]
+__all__ = ["images", "in_order", "labels_of", "mixed", "settled", "told", "unwarned"]
 
 # Samplers whose chains stay with one labelling.
 CHAINS = ("nuts", "metropolis", "slice")
@@ -70,24 +70,43 @@ def settled(plan: Plan, found: Found, rng: np.random.Generator) -> Found:
     if not labels:
         return found
     method = found.method or plan.method
-    result, values = found.result, dict(found.values)
+    result, values = found.result, found.values
     if method in CHAINS:
         result = _certified(plan, found, labels)
-        for each in labels:
-            values = _exchanged(each, values, [each.random_order(rng) for _ in range(_draws(values))])
-    advice = []
-    for each in labels:
-        told = each.told()
-        if method == "laplace":
-            told = told.replace(f"all {each.count} labellings count", "this approximation is about one labelling")
-        advice.append(told[0].upper() + told[1:] + ".")
-    result = dataclasses.replace(result, advice=(*result.advice, *advice))
+        values = mixed(labels, values, rng)
+    result = dataclasses.replace(result, advice=(*result.advice, *told(labels, method)))
     return dataclasses.replace(found, values=values, result=result)
 
 
-def _draws(values: Mapping[str, np.ndarray]) -> int:
-    first = next(iter(values.values()))
-    return first.shape[0] * first.shape[1]
+def told(labels: Sequence[Labels], method: str) -> list[str]:
+    """What a user reads of them."""
+    advice = []
+    for each in labels:
+        said = each.told()
+        if method == "laplace":
+            said = said.replace(f"all {each.count} labellings count", "this approximation is about one labelling")
+        advice.append(said[0].upper() + said[1:] + ".")
+    return advice
+
+
+def mixed(
+    labels: Sequence[Labels], values: Mapping[str, np.ndarray], rng: np.random.Generator
+) -> dict[str, np.ndarray]:
+    """Draws (chains, draws, *shape) by name with each one's labels exchanged at random."""
+    out = dict(values)
+    for each in labels:
+        chains, n = out[str(each.node.name)].shape[:2]
+        out = _exchanged(each, out, [each.random_order(rng) for _ in range(chains * n)])
+    return out
+
+
+def in_order(labels: Sequence[Labels], values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Draws with labels in order: between labellings there is nothing to converge to."""
+    out = dict(values)
+    for each in labels:
+        x = each.joined(out, 2)
+        out = _exchanged(each, out, [each.sorting_order(row) for row in x.reshape(-1, x.shape[-1])])
+    return out
 
 
 def _exchanged(labels: Labels, values: Mapping[str, np.ndarray], orders: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
@@ -109,16 +128,11 @@ def _exchanged(labels: Labels, values: Mapping[str, np.ndarray], orders: Sequenc
 
 
 def _certified(plan: Plan, found: Found, labels: Sequence[Labels]) -> Any:
-    """The verdict on the chains with labels in order: between labellings there is nothing to converge to."""
+    """The verdict on the chains with labels in order."""
     from credo.inference.mcmc.report import assess
     from credo.program.collapsed import Collapsed
 
-    values = dict(found.values)
-    for each in labels:
-        x = each.joined(values, 2)
-        rows = x.reshape(-1, x.shape[-1])
-        values = _exchanged(each, values, [each.sorting_order(row) for row in rows])
-    collapsed = Collapsed(plan)
+    values, collapsed = in_order(labels, found.values), Collapsed(plan)
     parts = [values[str(node.name)] for node in collapsed.rest]
     x = np.concatenate([p.reshape(*p.shape[:2], -1) for p in parts], axis=2)
     result, _ = assess(collapsed.target, x, found.sample_stats, found.result.inference, sum(found.result.seconds))

@@ -11,8 +11,7 @@
 `priors`, `families`, `zero_inflated`   what is believed before the data, in their units; how responses scatter
 `responses`   the response as the family takes it, and its trials
 `lowering`, `latent_effects`   a design and priors → the nodes of a `Model`
-`ops`, `densities`     probabilities of ordered categories; likelihoods by stable and fast routes
-`quantities`, `prediction`     what draws say in the user's coordinates; the response of new rows
+`quantities`, `prediction`     what draws say in the user's coordinates; the response of new rows at each draw
 `regress`     `regress(formula, data)` → `Regression`
 """
 

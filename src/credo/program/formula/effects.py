@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -61,9 +61,18 @@ class SmoothFactor:
         return x, [(places == level).astype(np.float64) for level in range(len(self.labels))]
 
 
+class _WithoutColumns:
+    """What has no part among the fixed effects."""
+
+    names: ClassVar[tuple[str, ...]] = ()
+
+    def matrix(self, node: Node, sheet: Sheet) -> np.ndarray:
+        return np.empty((len(sheet), 0))
+
+
 @register
 @dataclass(frozen=True, eq=False)
-class MonotoneFactor:
+class MonotoneFactor(_WithoutColumns):
     """mo(x): a coefficient times the share of the way from the lowest category to the highest, in steps.
 
     category : the fitted category, its levels in order
@@ -72,15 +81,10 @@ class MonotoneFactor:
     text: str
     category: Any
 
-    names: tuple[str, ...] = ()
-
     @property
     def steps(self) -> int:
         """D, one less than levels."""
         return len(self.category.levels) - 1
-
-    def matrix(self, node: Node, sheet: Sheet) -> np.ndarray:
-        return np.empty((len(sheet), 0))
 
     def encode(self, node: Node, sheet: Sheet) -> dict[str, np.ndarray]:
         assert isinstance(node, Call)
@@ -89,7 +93,7 @@ class MonotoneFactor:
 
 @register
 @dataclass(frozen=True, eq=False)
-class MeasuredFactor:
+class MeasuredFactor(_WithoutColumns):
     """me(x, sd): x is the true value plus Normal error of a known sd.
 
     center, spread : mean and sd of the measurements
@@ -100,11 +104,6 @@ class MeasuredFactor:
     center: float
     spread: float
     moments: dict[str, Moments] = field(default_factory=dict)
-
-    names: tuple[str, ...] = ()
-
-    def matrix(self, node: Node, sheet: Sheet) -> np.ndarray:
-        return np.empty((len(sheet), 0))
 
     def encode(self, node: Node, sheet: Sheet) -> dict[str, np.ndarray]:
         """The measurements, and their errors' sds."""
@@ -124,7 +123,7 @@ class MeasuredFactor:
 
 @register
 @dataclass(frozen=True, eq=False)
-class ImputedFactor:
+class ImputedFactor(_WithoutColumns):
     """mi(x), mi(x, z + w): missing cells of x are Normal, about a mean or about a line in z and w.
 
     center, spread : mean and sd of the cells there are; given : texts of the columns they are explained by, with the
@@ -139,11 +138,6 @@ class ImputedFactor:
     means: tuple[float, ...] = ()
     sds: tuple[float, ...] = ()
     moments: dict[str, Moments] = field(default_factory=dict)
-
-    names: tuple[str, ...] = ()
-
-    def matrix(self, node: Node, sheet: Sheet) -> np.ndarray:
-        return np.empty((len(sheet), 0))
 
     def encode(self, node: Node, sheet: Sheet) -> dict[str, np.ndarray]:
         """x with NaN where it is missing, and the columns that explain it, above their means."""

@@ -111,11 +111,11 @@ class _Expansion:
                 if factor.kind in LATENT and (term not in terms or len(term.factors) > 1):
                     remedy = "A curve for each level of g is s(x, by=g)." if factor.kind == "smooth" else None
                     raise self.fail(f"{factor.text} is a term by itself, not part of another", factor.node, remedy)
-        seen: set[tuple[str, str]] = set()
+        seen: set[str] = set()
         for factor in (f for term in terms for f in term.factors if f.kind in ("measured", "imputed")):
-            if ("", factor.columns[0]) in seen:
+            if factor.columns[0] in seen:
                 raise self.fail(f"{factor.columns[0]} is latent in two terms", factor.node)
-            seen.add(("", factor.columns[0]))
+            seen.add(factor.columns[0])
 
     def response(self, node: Node) -> Factor:
         if isinstance(node, Chain) and node.operator == "|":

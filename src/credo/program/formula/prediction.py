@@ -7,74 +7,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.distributions.categorical import Categorical
-from credo.distributions.slopes import unchecked
 from credo.distributions.support import REAL
-from credo.errors import DataError, ParameterError
+from credo.errors import DataError
 from credo.numerics.random import as_generator
-from credo.prediction.classes import ClassPredictive
-from credo.prediction.law_draws import LawDraws
 from credo.program.formula.effects import ImputedFactor, MeasuredFactor, MonotoneFactor, SmoothFactor
 from credo.program.formula.encoder import EncodedRows
 from credo.program.formula.groups import GroupDesign
 from credo.program.formula.latent_effects import column_center, increments_name, ways
 from credo.program.formula.lowering import PROBABILITIES, cuts_of, slope_name, slopes_of
 from credo.program.formula.quantities import correlated_effects
-from credo.program.forward import draw, law_at
+from credo.program.forward import law_at
 from credo.program.nodes import Node
-from credo.program.predictive import Members, averaged
+from credo.program.predict import Laws, check_new_levels, kept_draws
 
 if TYPE_CHECKING:
-    from credo.prediction.predictive import Predictive
     from credo.program.formula.regress import Regression
 
-__all__ = ["law_draws", "linear_predictor", "predicted"]
-
-# Cells of draws × rows that a predictive holds at most; more rows get fewer draws, at least LEAST.
-MOST_CELLS, LEAST = 20_000_000, 200
+__all__ = ["response_laws"]
 
 
-def predicted(
-    fit: Regression, rows: EncodedRows, trials: np.ndarray | None, new_levels: str, random_state: Any
-) -> Predictive:
-    """See `Regression.predict`."""
-    if new_levels not in ("sample", "mean", "error"):
-        raise ParameterError("predict", "new_levels", "'sample', 'mean' or 'error'", new_levels)
+def response_laws(
+    fit: Regression, rows: EncodedRows, trials: np.ndarray | None, new_levels: str, random_state: Any,
+    draws: int | None = None,
+) -> Laws:  # fmt: skip
+    """The law of the response in these rows at each draw of the fit (at most `draws` of them)."""
+    check_new_levels(new_levels)
     if new_levels == "error":
         _refuse_new(rows.groups)
     rng = as_generator(random_state, "prediction")
-    n, family = len(rows.rows), fit.of_family
-    values = _Values(fit.posterior.values, n * max(len(fit.encoder.response_levels), 1))
-    eta = linear_predictor(fit, values, rows, new_levels, rng)
-    law = _law(fit, values, eta, trials)
-    if family.is_ordered:
-        return ClassPredictive.from_draws(law.p, fit.classes, fit.posterior.inference)
-    if fit.classes:
-        p = np.broadcast_to(law.mean, eta.shape)
-        return ClassPredictive.from_draws(np.stack([1.0 - p, p], axis=-1), fit.classes, fit.posterior.inference)
-    kind = "count" if family.values in ("count", "trials") else "real"
-
-    def outcomes() -> np.ndarray:
-        return np.asarray(draw(law, (n,), len(eta), rng), dtype=np.float64)
-
-    return averaged(law, (n,), len(eta), kind, fit.posterior.inference, outcomes)
-
-
-def law_draws(
-    fit: Regression, rows: EncodedRows, trials: np.ndarray | None, new_levels: str, random_state: Any, draws: int | None
-) -> LawDraws:
-    """See `Regression.law_draws`."""
-    rng = as_generator(random_state, "prediction")
-    n, family = len(rows.rows), fit.of_family
+    n = len(rows.rows)
     values = _Values(fit.posterior.values, n * max(len(fit.encoder.response_levels), 1), draws)
-    eta = linear_predictor(fit, values, rows, new_levels, rng)
-    law = _law(fit, values, eta, trials)
-    weights = np.full(len(eta), 1.0 / len(eta))
-    if not fit.classes:
-        return LawDraws(weights, Members(law, (n,)), n)
-    second = None if family.is_ordered else np.broadcast_to(law.mean, eta.shape)
-    p = law.p if second is None else np.stack([1.0 - second, second], axis=-1)
-    return LawDraws(weights, lambda some: unchecked(Categorical, {"p": p[:, some]}), n, np.asarray(fit.classes))  # type: ignore[arg-type]
+    eta = _linear_predictor(fit, values, rows, new_levels, rng)
+    return Laws(_law(fit, values, eta, trials), (n,), len(eta), rng, fit.classes)
 
 
 class _Values(Mapping[str, np.ndarray]):
@@ -82,8 +46,7 @@ class _Values(Mapping[str, np.ndarray]):
 
     def __init__(self, values: Mapping[str, np.ndarray], cells: int, most: int | None = None) -> None:
         self.values_, (chains, draws) = values, next(iter(values.values())).shape[:2]
-        keep = min(chains * draws, max(LEAST, MOST_CELLS // max(cells, 1)), chains * draws if most is None else most)
-        self.at = np.linspace(0, chains * draws - 1, keep).astype(np.intp)
+        self.at = kept_draws(chains * draws, cells, most)
 
     def __getitem__(self, name: str) -> np.ndarray:
         value = self.values_[name]
@@ -101,16 +64,15 @@ class _Values(Mapping[str, np.ndarray]):
         return value.reshape(-1, value.shape[-1])[self.at[:, None], places]
 
 
-def linear_predictor(
+def _linear_predictor(
     fit: Regression, values: Any, rows: EncodedRows, new_levels: str, rng: np.random.Generator
 ) -> np.ndarray:
     """η of each draw and row (S, n)."""
     names = fit.encoder.names
     normal, others = slopes_of(names, fit.priors)
     eta = np.zeros((len(values.at), 1)) + rows.offset
-    for (
-        group
-    ) in rows.groups:  # first, so that levels to come have the same effects in whichever rows they are asked for
+    # Groups first, so that levels to come have the same effects in whichever rows they are asked for.
+    for group in rows.groups:
         eta += _of_group(values, group, new_levels, rng)
     if "Intercept" in fit.priors:
         eta += values["Intercept"][:, None]

@@ -55,8 +55,12 @@ class Priors(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.laws)
 
+    def rows(self) -> list[tuple[str, str, str]]:
+        """(name, law in words, note) of each."""
+        return [(name, _written(law), self.notes.get(name, "")) for name, law in self.laws.items()]
+
     def __str__(self) -> str:
-        rows = [(name, _written(law), self.notes.get(name, "")) for name, law in self.laws.items()]
+        rows = self.rows()
         widths = [max((len(row[i]) for row in rows), default=0) for i in range(2)]
         return "\n".join(f"{a.ljust(widths[0])}  {b.ljust(widths[1])}  {c}".rstrip() for a, b, c in rows)
 

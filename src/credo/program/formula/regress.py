@@ -17,7 +17,7 @@ from credo.program.formula.encoder import EncodedRows, RowEncoder
 from credo.program.formula.families import FAMILIES, ResponseFamily, family_of
 from credo.program.formula.latent_effects import imputed_name, true_name
 from credo.program.formula.lowering import centers_of, model_of
-from credo.program.formula.prediction import law_draws, predicted
+from credo.program.formula.prediction import response_laws
 from credo.program.formula.priors import Priors, default_priors, stated_priors
 from credo.program.formula.quantities import correlated_effects, group_terms, named_draws
 from credo.program.formula.responses import prepared_response, trials_of
@@ -155,8 +155,7 @@ class Regression:
         "ordinal" in order; () of the others."""
         levels = self.encoder.response_levels
         if self.family == "ordinal":
-            response = self.formula.response
-            return _as_numbers(levels) if response is not None else levels
+            return _as_numbers(levels)
         if self.family != "bernoulli":
             return ()
         levels = levels or (0, 1)
@@ -236,17 +235,14 @@ class Regression:
         """(the rows of a table as numbers, the trials of each if the response is binomial)."""
         frame = Frame(data, self.encoder.schema)
         rows = self.encoder.encode(frame)
-        n = len(rows.rows)
-        if self.family != "binomial":
-            return rows, trials_of(self.of_family, _WITHOUT, trials, frame, n, rows.rows)
         stated = self.trials if trials is None else trials
-        return rows, trials_of(self.of_family, self.formula, stated, frame, n, np.arange(n))
+        return rows, trials_of(self.of_family, self.formula, stated, frame, len(rows.rows), rows.rows)
 
     def predict_encoded(
         self, rows: EncodedRows, trials: np.ndarray | None, new_levels: str, random_state: Any
     ) -> Predictive:
         """`predict` of rows that are numbers already."""
-        return predicted(self, rows, trials, new_levels, random_state)
+        return response_laws(self, rows, trials, new_levels, random_state).predictive(self.posterior.inference)
 
     def predict_distribution(self, data: Any, **options: Any) -> Predictive:
         """`predict`, under the name that estimators have it by: what `cr.compare` and `cr.decide` ask for."""
@@ -259,7 +255,7 @@ class Regression:
         """The law of the response in each row given each draw (at most `draws` of them): what effects, R² and choices
         of the next question are read from. Other arguments as of `predict`."""
         rows, number = self.encoded(data, trials)
-        return law_draws(self, rows, number, new_levels, random_state, draws)
+        return response_laws(self, rows, number, new_levels, random_state, draws).law_draws()
 
     def check(self, **options: Any) -> ModelCheck:
         """Does the fitted model make data like these, and could its priors? `ModelPosterior.check`."""
@@ -285,10 +281,6 @@ class Regression:
 
     def __repr__(self) -> str:
         return f"Regression({str(self.formula)!r}, {self.family}, {self.n_rows} rows; {self.posterior.inference})"
-
-
-#: a formula without trials
-_WITHOUT = Formula("", None, ())
 
 
 def _as_numbers(levels: tuple[str, ...]) -> tuple[Any, ...]:

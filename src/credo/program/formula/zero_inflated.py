@@ -11,7 +11,7 @@ from scipy import special
 from credo.distributions import Poisson
 from credo.distributions.base import NON_NEGATIVE_VALUE, PROBABILITY, Constraint
 from credo.distributions.scalar import ScalarFamily
-from credo.distributions.slopes import CLOSED_FORMS
+from credo.distributions.slopes import CLOSED_FORMS, unchecked
 from credo.distributions.support import COUNTS, Support
 from credo.saving import register
 
@@ -50,9 +50,7 @@ class ZeroInflatedPoisson(ScalarFamily):
 
     @property
     def _counts(self) -> Poisson:
-        counts = object.__new__(Poisson)
-        object.__setattr__(counts, "rate", self.rate)
-        return counts
+        return unchecked(Poisson, {"rate": self.rate})
 
     @property
     def mean(self) -> Any:

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.diagnostics.mcmc import check_convergence
-from credo.errors import ParameterError, UnavailableError
+from credo.errors import MemoryLimitError, ParameterError, UnavailableError
 from credo.inference.result import Result
 from credo.numerics.threads import single_blas_thread
 from credo.program.explain import Step
+from credo.program.finite.labels import Labels
+from credo.program.finite.settled import in_order, mixed, told
 from credo.program.fitting import Found
 from credo.program.gibbs.expressions import State
 from credo.program.gibbs.moves import Moves, moves_of
 from credo.program.model import Factor
 from credo.program.nodes import Node
 from credo.program.passes.centring import typical
+from credo.program.passes.finite import finite_leaves
 
 if TYPE_CHECKING:
     from credo.program.plan import Plan
@@ -71,8 +74,8 @@ def fit_gibbs(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping
         if value < least:
             raise ParameterError("Model.fit", name, f"an integer ≥ {least}", value)
     state = _start(moves, chains, rng, options.get("initial"))
-    n = max(1, draws // chains)
-    run = _Run(moves, state, rng, max(n, FEWEST), thin)
+    n, labels = max(1, draws // chains), _labels(plan)
+    run = _Run(moves, state, rng, max(n, FEWEST), thin, labels)
     with single_blas_thread(), np.errstate(all="ignore"):
         for sweep in range(warm_up):
             run.sweep()
@@ -94,16 +97,29 @@ def fit_gibbs(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping
     certificate = {name: verdict.certificate[name] for name in ("rhat", "ess_bulk", "ess_tail")}
     certificate["sweeps"] = run.sweeps
     result = Result(status, "gibbs", seconds=(time.perf_counter() - began,), certificate=certificate,
-                    advice=advice)  # fmt: skip
+                    advice=(*advice, *told(labels, "gibbs")))  # fmt: skip
     spaced = np.linspace(run.n - 1, 0, n).astype(np.intp)[::-1] if not run.interrupted else slice(None)
-    return Found({name: value[:, spaced] for name, value in run.values.items()}, result, steps=_steps(moves))
+    values = mixed(labels, {name: value[:, spaced] for name, value in run.values.items()}, rng)
+    return Found(values, result, steps=_steps(moves))
+
+
+def _labels(plan: Plan) -> list[Labels]:
+    """Labels of states that nothing tells apart, where the sum over states that shows it can be had."""
+    try:
+        leaves = finite_leaves(plan.factors, plan.latents)
+    except (UnavailableError, MemoryLimitError):
+        return []
+    return [labels for leaf in leaves for labels in leaf.labels]
 
 
 class _Run:
-    """Chains with what is kept of them: n draws each, `every` sweeps apart."""
+    """Chains and what is kept of them: n draws each, `every` sweeps apart, judged with exchangeable labels in order."""
 
-    def __init__(self, moves: Moves, state: State, rng: np.random.Generator, n: int, every: int) -> None:
+    def __init__(
+        self, moves: Moves, state: State, rng: np.random.Generator, n: int, every: int, labels: Sequence[Labels]
+    ) -> None:
         self.moves, self.state, self.rng, self.n, self.every = moves, state, rng, n, every
+        self.labels = labels
         self.sweeps, self.interrupted = 0, False
         self._kept: list[dict[str, np.ndarray]] = []
 
@@ -124,7 +140,10 @@ class _Run:
                 raise
             self.interrupted = True
         self.values = {name: np.stack([row[name] for row in self._kept], axis=1) for name in self._kept[0]}
-        moving = {k: v for k, v in self.values.items() if self._is_judged(k)}
+        states = {str(node.name) for node in self.moves.latents if node.support.is_discrete}
+        self.values |= {name: self.values[name].astype(np.int64) for name in states}
+        # Labels of states have no mean; the numbers they stand for are judged.
+        moving = {name: v for name, v in in_order(self.labels, self.values).items() if name not in states}
         self.verdict = check_convergence(moving or self.values)
         self.is_settled = all(_has_settled(value.reshape(*value.shape[:2], -1)) for value in moving.values())
 
@@ -138,10 +157,6 @@ class _Run:
         self._kept = self._kept[len(self._kept) // 2 + 1 :: 2]
         self.every *= 2
         self.fill()
-
-    def _is_judged(self, name: str) -> bool:
-        """Labels of states have no mean; the numbers they stand for are judged."""
-        return not next(node for node in self.moves.latents if node.name == name).support.is_discrete
 
 
 def _has_settled(x: np.ndarray) -> bool:

@@ -19,10 +19,12 @@ from credo.program.ops import OPS
 from credo.program.passes.affine import dependencies
 from credo.program.passes.powers import MOVES, Memo, moved
 
-__all__ = ["CellDensity", "Expressions", "State", "owners", "owners_of_factor", "touches"]
+__all__ = ["PICKED", "CellDensity", "Expressions", "State", "owners", "owners_of_factor", "touches"]
 
 State = dict[int, np.ndarray]
 NONE = -1
+#: the kind of picks by latent codes that are set apart (`gibbs.picked`)
+PICKED = "picked_by_states"
 
 
 def touches(factor: Factor, node: Node, memo: Memo) -> bool:
@@ -103,26 +105,30 @@ def owners(value: Node, node: Node, memo: Memo) -> np.ndarray | None:
         return np.zeros(value.shape, dtype=np.intp)
     if value.number == node.number:
         return np.arange(node.size).reshape(node.shape)
-    if value.kind == "take" and node.number in dependencies(value.parents[1], memo):
-        source, codes = value.parents
-        if node.number in dependencies(source, memo):
-            return None
-        at = owners(codes, node, memo)
-        return None if at is None else np.broadcast_to(at.reshape(at.shape + (1,) * (source.ndim - 1)), value.shape)
+    if value.kind in ("take", "pick", PICKED) and node.number not in dependencies(value.parents[0], memo):
+        rest = value.parents[0].ndim - len(value.parents) + 1
+        at = _all_of(value.parents[1:], node, value.shape[: value.ndim - rest], memo)
+        return None if at is None else np.broadcast_to(at.reshape(at.shape + (1,) * rest), value.shape)
     if value.kind in MOVES:
         inner = owners(value.parents[0], node, memo)
         return None if inner is None else moved(value, inner, memo)
     if value.kind in ("sum", "mean"):
         inner = owners(value.parents[0], node, memo)
         return None if inner is None else joined_along(inner, value.static["axis"])
-    parts = [owners(parent, node, memo) for parent in value.parents]
-    if any(part is None for part in parts):
-        return None
     if value.is_operation and OPS[value.kind].elementwise:
-        return merged(parts, value.shape)  # type: ignore[arg-type]
+        return _all_of(value.parents, node, value.shape, memo)
     if value.kind in ("concat", "fill"):
+        parts = [owners(parent, node, memo) for parent in value.parents]
+        if any(part is None for part in parts):
+            return None
         return np.asarray(OPS[value.kind].forward(parts, [False] * len(parts), value.static), dtype=np.intp)  # type: ignore[arg-type]
     return None
+
+
+def _all_of(values: Sequence[Node], node: Node, shape: tuple[int, ...], memo: Memo) -> np.ndarray | None:
+    """Of cells that several expressions make together."""
+    parts = [owners(value, node, memo) for value in values]
+    return None if any(part is None for part in parts) else merged(parts, shape)  # type: ignore[arg-type]
 
 
 def joined_along(inner: np.ndarray, axis: Any) -> np.ndarray | None:

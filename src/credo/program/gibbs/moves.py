@@ -72,7 +72,7 @@ class Moves:
         move = None if is_path else StatesMove(node, larger, self.augmented.latents, memo)
         if move is not None and (move.at_once or node.size == 1):
             return [move]
-        leaf = next((each for each in finite_leaves(factors, latents) if node in each.nodes), None)
+        leaf = next((each for each in finite_leaves(factors, latents, labels=False) if node in each.nodes), None)
         if leaf is not None:
             done |= {each.number for each in leaf.nodes}
             return [LeafMove(leaf, latents)]

@@ -10,7 +10,7 @@ entry by entry, whatever the laws are: Gamma, Inverse-Gamma, inverse Gaussian wh
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,12 @@ from credo.errors import NumericalError
 from credo.inference.slice_update import slice_update
 from credo.program.density import is_opaque
 from credo.program.gibbs.expressions import Expressions, State, touches
+from credo.program.gibbs.picked import Placed, Places, placed
 from credo.program.model import Factor
 from credo.program.nodes import Node, as_node
 from credo.program.passes.affine import dependencies
 from credo.program.passes.kernels import Kernel, kernel_of
-from credo.program.passes.powers import Memo, Power, gathered, power_of
+from credo.program.passes.powers import Memo, power_of
 
 __all__ = ["PowerMove", "power_move"]
 
@@ -33,10 +34,10 @@ SMALLEST, LARGEST = 1e-150, 1e150
 
 @dataclass(frozen=True, eq=False)
 class Child:
-    """One law that the node stands in."""
+    """One law that the node stands in, and how."""
 
     factor: Factor
-    power: Power
+    power: Placed
     kernel: Kernel
 
     @property
@@ -57,13 +58,17 @@ def children_of(node: Node, factors: Sequence[Factor], memo: Memo) -> list[Child
         if any(isinstance(v, Node) and node.number in dependencies(v, memo) for v in others):
             return None
         parameter = as_node(factor.law.parameters[kernel.parameter])
-        power = power_of(parameter, node, memo)
+        power = placed(parameter, node, memo, _power)
         if power is None:
             return None
-        shape = factor.node.shape
-        power = Power(np.broadcast_to(power.entries, shape), power.exponent)
+        power = replace(power, entries=np.broadcast_to(power.entries, factor.node.shape))
         found.append(Child(factor, power, kernel))
     return found
+
+
+def _power(value: Node, node: Node, memo: Memo) -> Placed | None:
+    found = power_of(value, node, memo)
+    return None if found is None else Placed(found.entries, found.exponent)
 
 
 def power_move(node: Node, factors: Sequence[Factor], latents: Sequence[Node], memo: Memo) -> PowerMove | None:
@@ -91,8 +96,8 @@ class PowerMove:
         self._names = names
         self._children = []
         for child in children:
-            ndim = child.power.entries.ndim
-            self._children.append((child, Expressions([child.kernel.a, child.kernel.b], latents, ndim, memo)))
+            expressions = Expressions([child.kernel.a, child.kernel.b], latents, child.factor.node.ndim, memo)
+            self._children.append((child, Places(child.power, node, latents, memo), expressions))
         self.gammas = sorted({*(child.gamma for child in children), *self._prior_gammas()})
         self.is_exact = self.rule is not None and self.bounds is None and len(self.gammas) == 1
         self.is_inverse_gaussian = self.rule is not None and self.bounds is None and self._is_inverse_gaussian()
@@ -105,10 +110,8 @@ class PowerMove:
     def _is_inverse_gaussian(self) -> bool:
         """Exponential prior, one Normal observation an entry whose variance it is: the Laplace law's auxiliary."""
         one = len(self.children) == 1 and type(self.law).__name__ == "Exponential"
-        child = self.children[0]
-        entries = child.power.entries
-        return bool(one and child.gamma == -1.0 and child.kernel.k == -2.0 and entries.size == self.node.size
-                    and np.array_equal(entries.ravel(), np.arange(self.node.size)))  # fmt: skip
+        child, places, _ = self._children[0]
+        return one and child.gamma == -1.0 and child.kernel.k == -2.0 and places.is_each_by_itself()
 
     def _how(self) -> str:
         if self.is_inverse_gaussian:
@@ -129,11 +132,10 @@ class PowerMove:
             alpha = alpha + first
             if gamma is not None:
                 betas[gamma] = betas[gamma] + beta
-        for child, expressions in self._children:
+        for child, places, expressions in self._children:
             a, b = expressions(state)
-            entries, size = child.power.entries, self.node.size
-            alpha = alpha + gathered(child.power.exponent * a, entries, size).reshape(-1, *shape)
-            at_present = gathered(b, entries, size).reshape(-1, *shape)
+            alpha = alpha + places.gathered(child.power.exponent * a, state).reshape(-1, *shape)
+            at_present = places.gathered(b, state).reshape(-1, *shape)
             betas[child.gamma] = betas[child.gamma] + at_present * now**-child.gamma
         return alpha, {gamma: np.broadcast_to(beta, now.shape) for gamma, beta in betas.items()}
 

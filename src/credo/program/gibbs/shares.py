@@ -8,15 +8,18 @@ Children may be observed or latent; `1 − p` counts failures for successes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from credo.program.gibbs.expressions import Expressions, State, touches
+from credo.program.finite.chain import Chain, starts_of
+from credo.program.gibbs.expressions import PICKED, Expressions, State, touches
+from credo.program.gibbs.picked import Placed, Places, placed
 from credo.program.model import Factor
 from credo.program.nodes import Node, as_node
 from credo.program.passes.affine import dependencies
-from credo.program.passes.powers import Memo, gathered, placed_probability
+from credo.program.passes.powers import Memo, placed_probability
 
 __all__ = ["BetaMove", "DirichletMove", "beta_move", "dirichlet_move"]
 
@@ -40,7 +43,8 @@ def beta_move(node: Node, factors: Sequence[Factor], latents: Sequence[Node], me
     return BetaMove(node, children, latents, memo) if children else None
 
 
-def _trials(factor: Factor, node: Node, memo: Memo) -> tuple[np.ndarray, bool, list[Node]] | None:
+def _trials(factor: Factor, node: Node, memo: Memo) -> tuple[Placed, list[Node]] | None:
+    """Which entry each cell is a trial of, and successes and failures there."""
     law: Any = factor.law
     kind, x = type(law).__name__, factor.node
     if kind not in ("Bernoulli", "Binomial", "Geometric"):
@@ -48,12 +52,19 @@ def _trials(factor: Factor, node: Node, memo: Memo) -> tuple[np.ndarray, bool, l
     others = [x, *([as_node(law.n)] if kind == "Binomial" else [])]
     if any(node.number in dependencies(each, memo) for each in others):
         return None
-    placed = placed_probability(law.p, node, memo)
-    if placed is None:
+    found = placed(as_node(law.p), node, memo, _probability)
+    if found is None:
         return None
     counts = {"Bernoulli": lambda: [x, 1.0 - x], "Binomial": lambda: [x, law.n - x],
               "Geometric": lambda: [as_node(np.ones(x.shape)), x]}[kind]()  # fmt: skip
-    return np.broadcast_to(placed[0], x.shape), placed[1], counts
+    return (replace(found, entries=np.broadcast_to(found.entries, x.shape)),
+            counts if found.exponent > 0.0 else counts[::-1])  # fmt: skip
+
+
+def _probability(value: Node, node: Node, memo: Memo) -> Placed | None:
+    """Exponent −1 says 1 −."""
+    found = placed_probability(value, node, memo)
+    return None if found is None else Placed(found[0], -1.0 if found[1] else 1.0)
 
 
 class BetaMove:
@@ -65,18 +76,17 @@ class BetaMove:
         prior = [as_node(1.0), as_node(1.0)] if uniform else [as_node(law.a), as_node(law.b)]  # type: ignore[union-attr]
         self._prior = Expressions(prior, latents, node.ndim, memo)
         self._children = [
-            (entries, flipped, Expressions(counts, latents, entries.ndim, memo))
-            for entries, flipped, counts in children
+            (Places(found, node, latents, memo), Expressions(counts, latents, found.entries.ndim, memo))
+            for found, counts in children
         ]
         self.said = f"{node.name}: Beta given the rest"
 
     def counts(self, state: State) -> list[np.ndarray]:
         """Successes and failures, (chains or 1, *shape)."""
         totals: list[Any] = [0.0, 0.0]
-        for entries, flipped, counts in self._children:
-            found = [gathered(each, entries, self.node.size).reshape(-1, *self.node.shape) for each in counts(state)]
-            for k, each in enumerate(reversed(found) if flipped else found):
-                totals[k] = totals[k] + each
+        for places, counts in self._children:
+            for k, each in enumerate(counts(state)):
+                totals[k] = totals[k] + places.gathered(each, state).reshape(-1, *self.node.shape)
         return totals
 
     def step(self, state: State, rng: np.random.Generator) -> None:
@@ -94,25 +104,56 @@ def dirichlet_move(node: Node, factors: Sequence[Factor], latents: Sequence[Node
     for factor in factors:
         if factor.node.number == node.number or not touches(factor, node, memo):
             continue
-        law: Any = factor.law
-        kind = type(law).__name__
-        if kind not in ("Categorical", "Multinomial") or node.number in dependencies(factor.node, memo):
+        found = _path(factor, node, memo) if isinstance(factor.law, Chain) else _categories(factor, node, memo)
+        if found is None:
             return None
-        p = as_node(law.p)
-        while p.kind == "identity":
-            p = p.parents[0]
-        rows = None
-        if p.number != node.number:
-            is_row = p.kind == "take" and p.parents[0].number == node.number and node.ndim == 2
-            if not is_row or node.number in dependencies(p.parents[1], memo):
-                return None
-            rows = p.parents[1]
-        elif kind == "Multinomial" and node.ndim != 1:
-            return None
-        elif kind == "Categorical" and node.ndim == 2:
-            rows = as_node(np.arange(node.shape[0]))
-        children.append((kind, factor.node, rows))
+        children.append(found)
     return DirichletMove(node, children, latents, memo) if children else None
+
+
+Categories = tuple[str, Node, "Node | None"]
+
+
+def _categories(factor: Factor, node: Node, memo: Memo) -> Categories | None:
+    """The law, its value, and the rows of the node that its cells are of, None for a node of one row."""
+    law: Any = factor.law
+    kind = type(law).__name__
+    if kind not in ("Categorical", "Multinomial") or node.number in dependencies(factor.node, memo):
+        return None
+    p = _named(law.p)
+    if p.number == node.number:
+        if node.ndim == 1:
+            return kind, factor.node, None
+        return (kind, factor.node, as_node(np.arange(node.shape[0]))) if kind == "Categorical" else None
+    if p.kind not in ("take", PICKED) or p.parents[0].number != node.number or node.ndim != 2:
+        return None
+    codes = p.parents[1:]
+    if len(codes) != 1 or node.number in dependencies(codes[0], memo):
+        return None
+    return kind, factor.node, codes[0]
+
+
+def _path(factor: Factor, node: Node, memo: Memo) -> Categories | None:
+    """The same of a chain's path: its first states by the initial probabilities, or each by the row of the one before.
+    One of the two alone is the node."""
+    law: Any = factor.law
+    path, cells = factor.node, np.arange(factor.node.size).reshape(factor.node.shape)
+    first, flat = starts_of(law.lengths, path.shape[-1]), path.reshape(path.size)
+    initial, transition = _named(law.initial), _named(law.transition)
+    if initial.number == node.number and node.ndim == 1 and node.number not in dependencies(transition, memo):
+        return "Categorical", flat[cells[..., first].ravel()], None
+    if transition.number == node.number and node.ndim == 2 and node.number not in dependencies(initial, memo):
+        after = np.delete(cells, first, axis=-1).ravel()
+        return ("Categorical", flat[after], flat[after - 1]) if after.size else None
+    return None
+
+
+def _named(value: Any) -> Node:
+    """What a deterministic node is a name of."""
+    node = as_node(value)
+    while node.kind == "identity":
+        node = node.parents[0]
+    return node
 
 
 class DirichletMove:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from credo.program.evaluate import Program
-from credo.program.nodes import Node, apply, described
+from credo.program.nodes import Node, apply, described, topological
 from credo.program.ops import OPS
 from credo.program.passes.terms import (
     NotAffineError,
@@ -41,17 +41,13 @@ MOST_TERMS = 48
 
 def dependencies(node: Node, memo: dict[int, frozenset[int]]) -> frozenset[int]:
     """Numbers of the latent nodes an expression depends on, not looking into their laws."""
-    known = memo.get(node.number)
-    if known is not None:
-        return known
-    if node.kind == "latent":
-        found = frozenset({node.number})
-    elif not node.is_operation:
-        found = frozenset()
-    else:
-        found = frozenset().union(*(dependencies(parent, memo) for parent in node.parents))
-    memo[node.number] = found
-    return found
+    if node.number not in memo:
+        for each in topological([node], memo):  # parents first, however long the expression
+            if each.number in memo:
+                continue
+            behind = (memo[parent.number] for parent in each.parents) if each.is_operation else ()
+            memo[each.number] = frozenset({each.number} if each.kind == "latent" else ()).union(*behind)
+    return memo[node.number]
 
 
 class Affine:
@@ -83,7 +79,10 @@ class Affine:
     def form(self, node: Node) -> list[Term]:
         """The terms of a node; raises `NotAffineError`."""
         if node.number not in self._forms:
-            terms = merged(self._expand(node))
+            try:
+                terms = merged(self._expand(node))
+            except RecursionError:
+                raise NotAffineError("its expression has too many steps", [self.in_block(node)]) from None
             if len(terms) > MOST_TERMS:
                 raise NotAffineError(f"{described(node)} has {len(terms)} terms", [self.in_block(node)])
             self._forms[node.number] = terms
@@ -128,7 +127,7 @@ class Affine:
 
     def _names(self, node: Node) -> str:
         found = self.in_block(node)
-        return ", ".join(name for number, name in sorted(_latent_names(node)) if number in found)
+        return ", ".join(str(each.name) for each in topological([node]) if each.number in found)
 
     def _add(self, node: Node, signs: Sequence[float]) -> list[Term]:
         terms = []
@@ -268,14 +267,6 @@ def _pushed_inside(node: Node) -> Node | None:
             moved = [source if p is varying[0] else p for p in node.parents]
             return apply(node.kind, *moved)[codes]
     return None
-
-
-def _latent_names(node: Node) -> set[tuple[int, str]]:
-    if node.kind == "latent":
-        return {(node.number, str(node.name))}
-    if not node.is_operation:
-        return set()
-    return set().union(*(_latent_names(parent) for parent in node.parents))
 
 
 def _matmul_map(matrix: np.ndarray, shape: tuple[int, ...], left: bool) -> Any:
