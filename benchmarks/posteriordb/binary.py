@@ -1,4 +1,4 @@
-"""Binary responses: the dogs that learn to avoid shocks, the wells of Bangladesh."""
+"""Binary responses: the dogs that learn to avoid shocks, the wells of Bangladesh, voters."""
 
 from __future__ import annotations
 
@@ -63,6 +63,16 @@ def wells(columns: Callable[[dict[str, Any]], list[np.ndarray]], first: str | No
     return m
 
 
+def votes() -> cr.Model:
+    """Votes of 1992 by income, told by ten counts."""
+    t = table("nes_logit.csv")
+    m = cr.Model()
+    x = m.data("x", t["income"][:, None], dims=("group", "term"))
+    eta = m.latent("alpha", cr.Flat()) + x @ m.latent("beta", cr.Flat(), dims="term")
+    m.observed("republican", cr.Binomial(t["voters"], cr.math.expit(eta)), t["republican"], dims="group")
+    return m
+
+
 def interaction(t: dict[str, Any]) -> list[np.ndarray]:
     a, b = (t["dist"] - t["dist"].mean()) / 100.0, t["arsenic"] - t["arsenic"].mean()
     return [a, b, a * b]
@@ -72,6 +82,7 @@ POSTERIORS: dict[str, Callable[[], cr.Model]] = {
     "dogs-dogs": dogs,
     "dogs-dogs_hierarchical": dogs_hierarchical,
     "dogs-dogs_log": dogs_log,
+    "nes_logit_data-nes_logit_model": votes,
     "wells_data-wells_dist": lambda: wells(lambda t: [t["dist"]], None),
     "wells_data-wells_dist100_model": lambda: wells(lambda t: [t["dist"] / 100.0]),
     "wells_data-wells_dist100ars_model": lambda: wells(lambda t: [t["dist"] / 100.0, t["arsenic"]]),

@@ -111,13 +111,33 @@ def kilpisjarvi() -> cr.Model:
     return m
 
 
-def radon() -> cr.Model:
-    t = table("radon_mn.csv")
+def radon(floor: np.ndarray, log_radon: np.ndarray) -> cr.Model:
     m = cr.Model()
     alpha, beta = m.latent("alpha", cr.Normal(0, 10)), m.latent("beta", cr.Normal(0, 10))
     sigma = m.latent("sigma_y", cr.HalfNormal(1))
-    m.observed("y", cr.Normal(alpha + beta * t["floor_measure"], sigma), t["log_radon"])
+    m.observed("y", cr.Normal(alpha + beta * floor, sigma), log_radon)
     return m
+
+
+def radon_mn() -> cr.Model:
+    t = table("radon_mn.csv")
+    return radon(t["floor_measure"], t["log_radon"])
+
+
+def radon_all() -> cr.Model:
+    """Seven states and a reservation region; a floor that is not known is the 9th there."""
+    t = table("radon_all.csv.gz")
+    return radon(t["floor_measure"], np.log(t["activity"] + 0.1))
+
+
+def sesame() -> cr.Model:
+    """Whether children watched, by whether they were encouraged to: told by four counts."""
+    t = table("sesame.csv")
+    encouraged, watched = [], []
+    for group, children, those in zip(t["encouraged"], t["children"], t["watched"], strict=True):
+        encouraged += [np.full(int(children), group)]
+        watched += [np.arange(children) < those]
+    return regression(np.concatenate(watched).astype(float), [np.concatenate(encouraged)])
 
 
 def iq(*names: str) -> Callable[[dict[str, Any]], Columns]:
@@ -157,6 +177,8 @@ POSTERIORS: dict[str, Callable[[], cr.Model]] = {
     "nes1980-nes": lambda: nes(1980),
     "nes1988-nes": lambda: nes(1988),
     "nes1996-nes": lambda: nes(1996),
-    "radon_mn-radon_pooled": radon,
+    "radon_all-radon_pooled": radon_all,
+    "radon_mn-radon_pooled": radon_mn,
     "sblrc-blr": lambda: sblr("sblrc"),
+    "sesame_data-sesame_one_pred_a": sesame,
 }
