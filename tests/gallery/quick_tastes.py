@@ -37,6 +37,11 @@ class Belief:
         total = weights.sum(axis=1)
         return weights @ self._scores / (1.0 + total), 1.0 / np.sqrt(1.0 + total)
 
+    def best_of(self, points: Any) -> tuple[int, float, float]:
+        mean, sd = self.liking(points)
+        best = int(np.argmax(mean))
+        return best, float(mean[best]), float(sd[best])
+
 
 def believe_taste(space: Any, answers: Any, *, people: Any = None, previous: Any = None, rng: Any) -> Belief:
     return Belief(space, answers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 
 import pytest
@@ -400,7 +401,7 @@ def test_export(page, space):
     assert page.get("/export.json?card=nope", 404)
 
 
-def test_report(page):
+def test_report(page, space, believed):
     page.answer("order", ranking=ids(page.state)[:2])
     page.post("narrow", name="kind", choices=["a", "<i>c</i>"])
     page.post("narrow", name="rate", low=None, high=1.0)
@@ -417,6 +418,17 @@ def test_report(page):
     assert "<script" not in answer.text
     assert " style=" not in answer.text
     assert "'sha256-" in answer.headers["content-security-policy"]
+    headings = re.findall(r"<h3>(.*?)</h3>", answer.text)
+    assert headings[0] == "Liking over answers"
+    assert headings[-2:] == ["Liking", "Uncertainty"]
+    along = [heading.removeprefix("Liking along ") for heading in headings[1:-2]]
+    assert sorted(along) == sorted(name for name, p in space.parameters.items() if p.kind != "constant")
+
+
+def test_report_before_an_answer(page):
+    text = page.client.get("/report").text
+    assert "No answer yet." in text
+    assert "<svg" not in text
 
 
 def test_the_space_of_a_gallery_does_not_change(gallery):

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from credo.cli.options import StorageOption, with_terminal
 from credo.cli.terminal import Terminal
+from credo.cli.tune_options import (
+    CommandArgument,
+    ConstraintOption,
+    DirectionOption,
+    FirstOption,
+    FolderOption,
+    InsideOption,
+    JobsOption,
+    KeepGoingOption,
+    KeyOption,
+    NameOption,
+    NearOption,
+    NoisyOption,
+    PruneOption,
+    ReportOption,
+    SamplerOption,
+    SeedOption,
+    SpaceArgument,
+    TimeoutOption,
+    TrialsOption,
+    ValueFileOption,
+)
 
 __all__ = ["tune"]
 
@@ -16,92 +35,29 @@ __all__ = ["tune"]
 @with_terminal
 def tune(
     context: typer.Context,
-    space: Annotated[Path, typer.Argument(metavar="SPACE.toml", help="Parameters, their ranges and constraints.")],
+    space: SpaceArgument,
     terminal: Terminal,
-    command: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="-- CMD",
-            help="The program of a trial, with {x} for a parameter's value, {x:-text} for text where x does not "
-            "matter, {x:+text} for text where x is true, {trial}, {dir}, {params}, {value_file}; {{ and }} are braces.",
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            "--trials", "-n", min=1, metavar="N",
-            help="Of the study in all, those of earlier runs too; by default ten a parameter, at least 20.",
-        ),
-    ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, metavar="N", help="Trials at once.")] = 1,
-    direction: Annotated[
-        list[str] | None,
-        typer.Option("--direction", metavar="WAY", help="minimize (the default) or maximize. Repeat for a second."),
-    ] = None,
-    value_file: Annotated[
-        str | None,
-        typer.Option(
-            "--value-file", metavar="FILE",
-            help="JSON that the program writes; may hold {trial}. By default the last line it prints is the value.",
-        ),
-    ] = None,
-    key: Annotated[
-        list[str] | None,
-        typer.Option("--key", metavar="KEY", help="Where in JSON the value is, as test.loss. Repeat for a second."),
-    ] = None,
-    constraint: Annotated[
-        list[str] | None,
-        typer.Option("--constraint", metavar="KEY<=X", help="What must hold of the answer: KEY<=X, KEY>=X. Repeat."),
-    ] = None,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="A trial that takes longer is ended.")
-    ] = None,
-    prune: Annotated[
-        str | None,
-        typer.Option(
-            "--prune", metavar="RULE", help="median or halving: end trials by the lines STEP VALUE they print."
-        ),
-    ] = None,
-    sampler: Annotated[
-        str, typer.Option("--sampler", metavar="NAME", help="auto, gp, forest, trust, sobol or random.")
-    ] = "auto",
-    noisy: Annotated[
-        bool | None, typer.Option("--noisy/--exact", help="Whether the same point may give another value.")
-    ] = None,
-    first: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--first", metavar="POINT",
-            help="A point to try before others: lr=0.1,depth=3, or a TOML file of it (credo study best -o). Repeat.",
-        ),
-    ] = None,
-    near: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--near", metavar="VALUES", help="Where the best is thought to be: lr=0.1, some parameters or all. Repeat."
-        ),
-    ] = None,
+    command: CommandArgument = None,
+    trials: TrialsOption = None,
+    jobs: JobsOption = 1,
+    direction: DirectionOption = None,
+    value_file: ValueFileOption = None,
+    key: KeyOption = None,
+    constraint: ConstraintOption = None,
+    timeout: TimeoutOption = None,
+    prune: PruneOption = None,
+    sampler: SamplerOption = "auto",
+    noisy: NoisyOption = None,
+    first: FirstOption = None,
+    near: NearOption = None,
     storage: StorageOption = None,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Of the study; by default SPACE.toml's, without .toml.")
-    ] = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option("--dir", metavar="FOLDER", help="A folder a trial in it: {dir}, with what the program printed."),
-    ] = None,
-    inside: Annotated[
-        bool, typer.Option("--inside", help="With --dir: run the program in its trial's folder.")
-    ] = False,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Do not stop where the first three trials fail.")
-    ] = False,
-    report: Annotated[
-        bool, typer.Option("--report/--no-report", help="Whether to write SPACE.html, on the way and at the end.")
-    ] = True,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, metavar="N", help="Of a new study; by default 0.")
-    ] = None,
-) -> None:  # fmt: skip
+    name: NameOption = None,
+    folder: FolderOption = None,
+    inside: InsideOption = False,
+    keep_going: KeepGoingOption = False,
+    report: ReportOption = True,
+    seed: SeedOption = None,
+) -> None:
     """Search the parameters with which a program does best: a run a trial, each remembered as it ends.
 
     The same command again goes on where this one ended, or was interrupted.

@@ -8,7 +8,7 @@
 `ranges`     parameters made narrower, fixed, and as they are shown
 `gallery`    `Gallery`: events in the storage of a study, beliefs, the next round; safe for threads and processes
 `view`       what the page sees of it, as JSON data
-`summary`    the best as JSON and TOML; the report of a session
+`summary`    the best as JSON and TOML; `report` of a session, with pictures
 `renderers/` how a card looks: a table, the browser's own picture, the user's template, a command
 `guard`      who may ask: addresses, tokens, forged requests, sizes, rates; headers
 `templating` Jinja, in one place

@@ -124,6 +124,7 @@ class GalleryState:
         self.people: dict[str, Person] = {}
         self.rounds: dict[str, Round] = {}
         self.cards: dict[str, Card] = {}
+        self.keys: dict[str, tuple[Any, ...]] = {}  # card → its point's key in the space
 
     def apply(self, events: Iterable[Event]) -> None:
         """Take in events in their order; those already taken in are skipped."""
@@ -161,6 +162,7 @@ class GalleryState:
         found = Round(id_, person.id, data["basis"], data["number"], cards)
         person.rounds[found.basis] = self.rounds[id_] = found
         self.cards.update((card.id, card) for card in cards)
+        self.keys.update((card.id, self.space.key(card.params)) for card in cards)
 
     def chosen(self, person: Person, kind: str) -> dict[tuple[Any, ...], Card]:
         """Cards that are "pinned" or "favoured", by their point: the same point may have been shown several times."""
@@ -168,7 +170,7 @@ class GalleryState:
         for action in person.done:
             if action.kind == kind:
                 card = self.cards[action.data["card"]]
-                key = self.space.key(card.params)
+                key = self.keys[card.id]
                 if action.data["on"]:
                     found.setdefault(key, card)
                 else:

@@ -130,6 +130,10 @@ class Gallery:
             raise ParameterError("gallery", "card", "a card that was shown", id_)
         return found
 
+    def key(self, card: Card) -> tuple[Any, ...]:
+        """Of a card's point: two cards share it exactly if they show the same."""
+        return self._state.keys[card.id]
+
     def chosen(self, person: str, kind: str) -> list[Card]:
         """Cards "pinned" or "favoured"."""
         return list(self._state.chosen(self.person(person), kind).values())
@@ -254,7 +258,7 @@ class Gallery:
 
     def pin(self, person: str, card: Any, on: Any) -> None:
         """Whether a card stays in the next rounds."""
-        own = self.space.key(self.card(card).params)
+        own = self.key(self.card(card))
         held = [key for key in self._state.chosen(self.person(person), "pinned") if key != own]
         if on and len(held) >= self.cards - 1:
             remedy = "A round of nothing new teaches nothing: unpin one first."
@@ -268,9 +272,8 @@ class Gallery:
     def _choose(self, person: str, kind: str, card: Any, on: Any) -> None:
         if not isinstance(on, bool):
             raise ParameterError("gallery", kind, "true or false", on)
-        key = self.space.key(self.card(card).params)
-        there = lambda who: (key in self._state.chosen(who, kind)) == on  # noqa: E731
-        self._change(person, kind, {"card": card, "on": on}, there)
+        key = self.key(self.card(card))
+        self._change(person, kind, {"card": card, "on": on}, lambda who: (key in self._state.chosen(who, kind)) == on)
 
     def _change(self, person: str, kind: str, data: dict[str, Any], done: Callable[[Person], bool]) -> None:
         """Do it, unless that is how things are."""

@@ -137,10 +137,10 @@ def _rendered(request: Request, person: str) -> Response:
 
 
 def _report(request: Request) -> Response:
-    from credo.gallery.summary import session_report  # half a second to import, for a page that few ask for
+    from credo.gallery.report import session_report  # half a second to import, for a page that few ask for
 
     site = _site(request)
-    page = session_report(site.gallery, site.person(request))
+    page = session_report(site.gallery, site.person(request), site.renderer)
     hashes = [hashlib.sha256(style.encode()).digest() for style in re.findall(r"<style>(.*?)</style>", page, re.DOTALL)]
     styles = " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in hashes)
     policy = f"default-src 'none'; style-src {styles}; img-src data:; base-uri 'none'; form-action 'none'"

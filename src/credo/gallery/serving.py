@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import socket
 import threading
 import webbrowser
@@ -62,6 +63,7 @@ def serve(app: Any, listening: socket.socket, address: str, browser: bool, ready
     class Server(uvicorn.Server):
         async def startup(self, sockets: Any = None) -> None:
             await super().startup(sockets)
+            gc.freeze()  # else a full collection goes through half a million objects of libraries, in some round
             ready()
             if browser:  # in a thread: some browsers stay in the foreground
                 threading.Thread(target=_open, args=(address,), name="credo-browser", daemon=True).start()

@@ -58,14 +58,14 @@ class _Marks:
     """Cards with the marks that a person gave them."""
 
     def __init__(self, gallery: Gallery, person: str, picture: Picture) -> None:
-        self._key, self._picture = gallery.space.key, picture
+        self._key, self._picture = gallery.key, picture
         self._pinned, self._favoured = (
-            {self._key(card.params) for card in gallery.chosen(person, kind)} for kind in ("pinned", "favoured")
+            {gallery.key(card) for card in gallery.chosen(person, kind)} for kind in ("pinned", "favoured")
         )
 
     def view(self, card: Card, liking: float | None, sd: float | None) -> dict[str, Any]:
         """One card, with what is believed of it."""
-        key = self._key(card.params)
+        key = self._key(card)
         marks = {"pinned": key in self._pinned, "favourite": key in self._favoured}
         return card_view(card, self._picture) | {"liking": liking, "sd": sd, "why": card.why, **marks}
 
@@ -88,10 +88,8 @@ def best_card(gallery: Gallery, person: str, picture: Picture) -> dict[str, Any]
     if not gallery.person(person).answers:
         return None
     cards = seen(gallery, person)
-    belief = gallery.belief(person)
-    mean, sd = belief.liking([dict(card.params) for card in cards])
-    best = int(mean.argmax())
-    return _Marks(gallery, person, picture).view(cards[best], float(mean[best]), float(sd[best]))
+    best, liking, sd = gallery.belief(person).best_of([card.params for card in cards])
+    return _Marks(gallery, person, picture).view(cards[best], liking, sd)
 
 
 def seen(gallery: Gallery, person: str) -> list[Card]:
@@ -99,7 +97,7 @@ def seen(gallery: Gallery, person: str) -> list[Card]:
     found: dict[Any, Card] = {}
     for action in gallery.person(person).answers:
         for card in gallery.shown(action.data["round"]).cards:
-            found[gallery.space.key(card.params)] = card
+            found[gallery.key(card)] = card
     return list(found.values())
 
 
@@ -120,5 +118,4 @@ def _point(gallery: Gallery, person: str, at: Card | None) -> Mapping[str, Any]:
     if at is not None:
         return dict(at.params)
     cards = seen(gallery, person) or list(gallery.round(person).cards)
-    mean, _ = gallery.belief(person).liking([dict(card.params) for card in cards])
-    return dict(cards[int(mean.argmax())].params)
+    return dict(cards[gallery.belief(person).best_of([card.params for card in cards])[0]].params)

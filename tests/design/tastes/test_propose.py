@@ -118,7 +118,7 @@ def test_more_like_this_is_like_it_and_not_it():
     apart = [space.distance(this, p) for p in params(cards)]
     other = [space.distance(this, p) for p in space.sample(50, rng(2))]
     assert 0.0 < max(apart) < min(other)
-    assert {c.why for c in cards} == {"more like what you picked"}
+    assert {c.why for c in cards} == {"like what you picked"}
     assert len(propose_round(believe_taste(space, [], rng=rng()), near=this, rng=rng(1))) == 4
 
 
@@ -158,7 +158,7 @@ def test_what_is_refused(options, name):
 
 
 @pytest.mark.slow
-def test_a_round_at_200_answers_takes_less_than_300_ms(record_property):
+def test_a_round_at_200_answers_takes_less_than_200_ms(record_property):
     space = cube(8)
     said = pages(space, 200, rng(1))
     belief = believe_taste(space, said[:199], rng=rng())
@@ -169,4 +169,4 @@ def test_a_round_at_200_answers_takes_less_than_300_ms(record_property):
         propose_round(page, rng=rng())
         seconds.append(time.process_time() - start)
     record_property("a round at 200 answers, s", round(min(seconds), 3))
-    assert min(seconds) < 0.3
+    assert min(seconds) < 0.2  # `benchmarks.gallery_round` has what the server takes

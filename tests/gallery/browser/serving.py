@@ -1,4 +1,4 @@
-"""A gallery in a process of its own, so that it can be killed: `python -m tests.gallery.browser.serving STORAGE PORT`.
+"""A gallery in a process of its own, so that it can be killed: `python -m tests.gallery.browser.serving DB PORT WHAT`.
 
 The command line is tested elsewhere; here the storage and the port must be known beforehand.
 """
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 # Importing the package takes a second or two; beyond this the server hangs, however busy the machine is.
@@ -28,16 +29,19 @@ def free_port() -> int:
 
 
 class Server:
-    """The smoke demo over a storage: `with Server(path) as server: server.address`."""
+    """A gallery over a storage: `with Server(path) as server: server.address`.
 
-    def __init__(self, storage: Path) -> None:
-        self.storage, self.port = storage, free_port()
+    what : "smoke", the demo, or "film", videos made by a command
+    """
+
+    def __init__(self, storage: Path, what: str = "smoke") -> None:
+        self.storage, self.port, self.what = storage, free_port(), what
         self.address = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Return once it answers."""
-        words = [sys.executable, "-m", "tests.gallery.browser.serving", str(self.storage), str(self.port)]
+        words = [sys.executable, "-m", "tests.gallery.browser.serving", str(self.storage), str(self.port), self.what]
         self._process = subprocess.Popen(words, cwd=ROOT, stdin=subprocess.DEVNULL)
         deadline = time.monotonic() + PATIENCE
         while not self._answers():
@@ -66,7 +70,19 @@ class Server:
         self.kill()
 
 
-def main(storage: str, port: int) -> None:
+def films() -> Any:
+    """Videos made by a command one after the other, some of which never end."""
+    import credo as cr
+    from credo.gallery.settings import Settings
+
+    words = (sys.executable, str(Path(__file__).with_name("film.py")), "{out}", "{hue}", "{width}", "{height}")
+    space = cr.Space(hue=cr.Real(0.0, 1.0), slow=cr.Boolean())
+    return Settings(
+        space, "Films", renderer="command", command=(*words, "{slow}"), type="webm", width=320, height=240, timeout=3.0
+    ).checked()
+
+
+def main(storage: str, port: int, what: str) -> None:
     """Serve until killed."""
     import uvicorn
 
@@ -77,7 +93,7 @@ def main(storage: str, port: int) -> None:
     from credo.gallery.settings import demo
     from credo.studies import open_storage
 
-    settings = demo("smoke")
+    settings = films() if what == "film" else demo("smoke")
     gallery = Gallery(settings.space, open_storage(storage), seed=1, cards=settings.cards, title=settings.title)
     app = application(gallery, renderer_of(settings), Policy(port=port))
     uvicorn.run(app, port=port, log_level="warning", lifespan="off", ws="none")
@@ -85,4 +101,4 @@ def main(storage: str, port: int) -> None:
 
 if __name__ == "__main__":
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])

@@ -5,7 +5,7 @@
 `functions`   the same as functions of points
 `incumbents`  draws of best values that are uncertain, and of pending trials
 `search`      where an acquisition function is highest
-`ascent`      many local searches at once
+`averaged`    moments with hyperparameters integrated out, for people
 `points`, `checks`  even designs; arguments
 """
 

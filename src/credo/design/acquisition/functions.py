@@ -52,11 +52,14 @@ class Improvement:
 
     def value(self, X: np.ndarray) -> np.ndarray:
         mean, sd = self.moments(X)
-        return equations.log_mean_exp(equations.log_h((self.best - mean) / sd[:, None]))[0] + np.log(sd)
+        each = equations.log_h((self.best - mean) / sd[:, None])
+        return (each[:, 0] if self.best.size == 1 else equations.log_mean_exp(each)[0]) + np.log(sd)
 
     def value_and_slopes(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         mean, sd, pull = self.moments.with_slopes(X)
         each = equations.log_expected_improvement(mean, sd[:, None], self.best)
+        if self.best.size == 1:
+            return each.value[:, 0], pull(each.mean, each.sd[:, 0])
         value, share = equations.log_mean_exp(each.value)
         return value, pull(share * each.mean, np.einsum("ms,ms->m", share, each.sd))
 

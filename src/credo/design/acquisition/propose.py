@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from credo.design.acquisition import equations
+from credo.design.acquisition.averaged import averaged
 from credo.design.acquisition.checks import checked_box, checked_constraints, checked_history, checked_points
 from credo.design.acquisition.functions import Acquisition, Bound, Feasible, Improvement, LogWeight, Weighted
 from credo.design.acquisition.incumbents import fantasise, likely_incumbents
@@ -171,7 +172,7 @@ class _Search:
             function = function if prior is None else Weighted(function, prior)
             points[i] = highest(
                 function, self.cube, best=best[:10], taken=np.concatenate([self.X, waiting]), rng=self.rng,
-                repeat=self.repeat, box=box,
+                repeat=self.repeat, box=box, scale=self.surrogate.scale,
             )  # fmt: skip
             values[i] = function.value(points[i : i + 1])[0]
         mean, sd = plain(points)
@@ -207,7 +208,10 @@ class _Search:
 
 @dataclass(frozen=True, eq=False)
 class Recommendation:
-    """Which of the trials to take: its number, and the belief about the objective there, without noise."""
+    """Which of the trials to take: its number, and the belief about the objective there, without noise.
+
+    mean, sd : with hyperparameters integrated out (`averaged`); a `Proposal` has those at the likeliest
+    """
 
     index: int
     mean: float
@@ -236,9 +240,12 @@ def recommend(
     met = np.all(checked_constraints(constraints, len(X)) <= 0.0, axis=1)
     with single_blas_thread():
         surrogate = fit_surrogate(X, y, cube, noisy=noisy, warp=warp, theta=state.theta, learned_from=state.n, rng=rng)
-        mean, sd = moments_of(surrogate.belief, cube)(X)
-    index = int(np.lexsort((y if noisy is False else mean[:, 0], ~met))[0])
-    own, spread = surrogate.outcomes.moments(mean[index], sd[index : index + 1])
+        # By means at the likeliest hyperparameters: averaged ones follow luck more, for some θ explain noise by tiny
+        # lengthscales. In 100 studies of a bowl with 20 trials these led to a regret of .082 in place of .060.
+        rank = y if noisy is False else surrogate.mean_at(X)
+        index = int(np.lexsort((rank, ~met))[0])
+        mean, sd = averaged(surrogate, X[index : index + 1], rng)
+    own, spread = surrogate.outcomes.moments(mean, sd)
     after = State(surrogate.theta, surrogate.learned_from, state.constraints)
     return Recommendation(index, float(own[0]), float(spread[0]), after)
 

@@ -1,6 +1,6 @@
 """`highest`: where an acquisition function is highest over a cube that may have grids and categories.
 
-2048 even points and perturbations of the best trials are screened; the highest and nine others, drawn by how high they
+1024 even points and perturbations of the best trials are screened; the highest and nine others, drawn by how high they
 are, start local searches. Grids are relaxed in these, then rounded, and improved by single steps of a grid or changes
 of a level, each followed by a search over what is continuous.
 """
@@ -11,15 +11,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from credo.design.acquisition.ascent import ascend
 from credo.design.acquisition.functions import Acquisition
 from credo.design.acquisition.points import even_points
+from credo.design.ascent import ascend
 from credo.design.surrogates.cube import Cube, Grid
 from credo.errors import ParameterError
 
 __all__ = ["highest", "narrowed"]
 
-CANDIDATES, STARTS = 2048, 10
+CANDIDATES, STARTS = 1024, 10
 # Perturbations: of each of so many of the best trials, so many, at each of these sds; a third of the columns move.
 AROUND, EACH, WIDTHS = 5, 10, (0.1, 0.02, 0.004)
 # All points are looked at where there are no more.
@@ -29,7 +29,10 @@ SAME = 1e-7
 # Rounds of single steps: improvements by more were not seen.
 ROUNDS = 20
 # What local searches gain beyond, no proposal shows: acquisition functions are in logs or sds.
-TOLERANCE = 1e-5
+TOLERANCE = 3e-5
+# The first step of a search, as a share of the geometric mean of lengthscales. In units of the lengthscales searches
+# were a sixth shorter than in those of the cube, and missed less: .0054 in place of .017 nats in 43 states of studies.
+FIRST = 0.1
 # Steps by which a search may catch up with the best; None lets all run to their ends. In 36 searches from studies of
 # Hartmann's function this halves the evaluations and lost at most .0006 in log EI; on Branin, whose three equal minima
 # tie, the regret of 12 of 16 seeds was the same, and the median .3 worse in log10.
@@ -45,6 +48,7 @@ def highest(
     rng: np.random.Generator,
     repeat: bool = False,
     box: tuple[np.ndarray, np.ndarray] | None = None,
+    scale: np.ndarray | None = None,
     candidates: int = CANDIDATES,
     starts: int = STARTS,
 ) -> np.ndarray:
@@ -53,6 +57,7 @@ def highest(
     best (k, d) : the best trials, best first, to look around
     box : lower and upper bounds (d,) to search within, None for the cube; levels of categories are free in it
     repeat : a space whose points are all taken may be asked again; else `ParameterError`
+    scale (d,) : distances over which the acquisition changes alike, as lengthscales of the belief; None for equal ones
     candidates : even points screened; starts : local searches
     """
     cube, low, high = narrowed(cube, box)
@@ -75,12 +80,13 @@ def highest(
     begun = screened[_chosen(seen, starts, rng)]
     movable = np.zeros(cube.d, dtype=bool)
     movable[cube.ordered] = True
-    points, values = _ascend(acquisition, begun, movable, low, high)
+    scale = np.ones(cube.d) if scale is None else scale
+    points, values = _ascend(acquisition, begun, movable, low, high, scale)
     if _among(points[[np.argmax(values)]], taken)[0]:  # it won over searches that are needed now
-        points, values = _ascend(acquisition, begun, movable, low, high, race=None)
+        points, values = _ascend(acquisition, begun, movable, low, high, scale, race=None)
     if not cube.is_continuous:
         points = cube.snap(points)
-        points, values = _discrete(acquisition, cube, np.concatenate([points, begun]), taken, low, high)
+        points, values = _discrete(acquisition, cube, np.concatenate([points, begun]), taken, low, high, scale)
     # All searches may end on a trial that was made; what was screened beside it is then worth more than the next best.
     points, values = np.concatenate([points, screened]), np.concatenate([values, seen])
     order = np.argsort(-values, kind="stable")
@@ -117,22 +123,25 @@ def narrowed(cube: Cube, box: tuple[np.ndarray, np.ndarray] | None) -> tuple[Cub
 
 def _ascend(
     acquisition: Acquisition, starts: np.ndarray, movable: np.ndarray, low: np.ndarray, high: np.ndarray,
-    race: float | None = RACE,
+    scale: np.ndarray, race: float | None = RACE,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Local searches over the movable columns (d,) of starts (m, d)."""
+    """Local searches over the movable columns (d,) of starts (m, d), in coordinates divided by scale (d,)."""
     if not movable.any():
         return starts, acquisition.value(starts)
-    rest = ~movable
+    all_move, unit = bool(movable.all()), scale[movable]
 
     def objective(parts: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        X = np.empty((len(parts), movable.size))
-        X[:, movable], X[:, rest] = parts, starts[which][:, rest]
+        X = parts * unit
+        if not all_move:
+            X = starts[which]
+            X[:, movable] = parts * unit
         value, slopes = acquisition.value_and_slopes(X)
-        return value, slopes[:, movable]
+        return value, (slopes if all_move else slopes[:, movable]) * unit
 
-    found, values = ascend(objective, starts[:, movable], low[movable], high[movable], tol=TOLERANCE, race=race)
+    edges = (edge[movable] / unit for edge in (low, high))
+    found, values = ascend(objective, starts[:, movable] / unit, *edges, tol=TOLERANCE, race=race, first=FIRST)
     points = starts.copy()
-    points[:, movable] = found
+    points[:, movable] = np.clip(found * unit, low[movable], high[movable])
     return points, values
 
 
@@ -159,8 +168,9 @@ def _chosen(values: np.ndarray, starts: int, rng: np.random.Generator) -> np.nda
 
 
 def _discrete(
-    acquisition: Acquisition, cube: Cube, points: np.ndarray, taken: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    acquisition: Acquisition, cube: Cube, points: np.ndarray, taken: np.ndarray, low: np.ndarray, high: np.ndarray,
+    scale: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Steps of grids and changes of levels from the three best of the points, while they gain; untaken ones first."""
     values = np.where(_among(points, taken), -np.inf, acquisition.value(points))
     order = np.argsort(-values, kind="stable")[:3]
@@ -179,7 +189,7 @@ def _discrete(
             if found[j] > values[i] + TOLERANCE:
                 points[i], values[i], improved = near[j], found[j], True
         if movable.any():
-            moved, found = _ascend(acquisition, points, movable, low, high)
+            moved, found = _ascend(acquisition, points, movable, low, high, scale)
             better = found > values + TOLERANCE
             points, values = np.where(better[:, None], moved, points), np.where(better, found, values)
         if not improved:

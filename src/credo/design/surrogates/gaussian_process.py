@@ -16,23 +16,25 @@ Hvarfner, Hellsten & Nardi (2024), Vanilla Bayesian optimization performs great 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from credo.design.ascent import ascend
 from credo.design.surrogates.cube import Cube
 from credo.design.surrogates.evidence import evidence_of
 from credo.distributions import LogNormal
+from credo.errors import NumericalError
 from credo.kernels import Categorical, Kernel, Matern
 from credo.models.gaussian_process.belief import Belief
-from credo.models.gaussian_process.learning import climb
 from credo.models.gaussian_process.mean import mean_of
 from credo.models.gaussian_process.noise import Learned
 from credo.models.gaussian_process.observations import Observations
 from credo.models.gaussian_process.solvers.exact import Exact
 
-__all__ = ["believe", "learn"]
+__all__ = ["Posterior", "believe", "learn", "posterior_of"]
 
 LOCATION, SPREAD = float(np.sqrt(2.0)), float(np.sqrt(3.0))
 # Wider than the source's LogNormal(−4, 1) = (−5, 1) in logs: with that, noise above .6 sds of the objective was
@@ -50,9 +52,14 @@ FLOOR_NOISY, FLOOR_EXACT = 1e-2, 1e-4
 CEILING = 3.0
 # Lengthscales of a thousandth of the cube are white noise, of 10⁴ a constant.
 LIMITS = (1e-3, 1e4)
-# Nats: differences that no proposal shows.
-TOLERANCE = 1e-3
+# A hundred trials have a log density of some 30 nats: a step that gains a thousandth of one is the last.
+TOLERANCE = 3e-5
 COLD, WARM = 60, 15
+# sd of what the trials leave open of the log of a hyperparameter that matters: the unit of steps, of which the first
+# takes at most two. A search that ten more steps like its last would not take past the other's place ends.
+TYPICAL, FIRST, RACE = 0.3, 2.0, 10.0
+
+Posterior = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,27 +103,57 @@ def believe(rows: np.ndarray, z: np.ndarray, cube: Cube, *, noisy: bool | None, 
     return belief.at(np.clip(theta, *belief.bounds.T))
 
 
-def learn(belief: Belief, *, warm: bool, rng: np.random.Generator) -> np.ndarray:
-    """θ where log p(z | θ) + log p(θ) is highest: searched from the belief's own."""
+def learn(belief: Belief, *, warm: bool, of_logs: bool = False) -> np.ndarray:
+    """θ (h,) where `posterior_of` is highest: searched from the belief's own.
+
+    NumericalError : the belief cannot be conditioned, even with jitter, where the search starts.
+    """
+    objective = posterior_of(belief, of_logs=of_logs)
+    starts = [belief.theta]
+    if isinstance(belief.noise, Scatter) and belief.noise.floor == FLOOR_NOISY:
+        noisy = np.full(belief.theta.size, np.log(SECOND_LENGTHSCALE))
+        noisy[-1] = np.log(SECOND_NOISE)
+        starts.append(np.clip(noisy, *belief.bounds.T))
+
+    def at_all(parts: np.ndarray, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = [_or_wall(objective, TYPICAL * part) for part in parts]
+        return np.array([value for value, _ in found]), TYPICAL * np.array([slope for _, slope in found])
+
+    low, high = belief.bounds.T / TYPICAL
+    points, values = ascend(at_all, np.array(starts) / TYPICAL, low, high, max_iter=WARM if warm else COLD,
+                            tol=TOLERANCE, race=RACE, first=FIRST)  # fmt: skip
+    best = int(np.argmax(values))
+    if values[best] == -np.inf:
+        objective(belief.theta)  # says what is wrong
+    return TYPICAL * points[best]
+
+
+def posterior_of(belief: Belief, *, of_logs: bool = False) -> Posterior:
+    """θ (h,) → log p(z | θ) + log p(θ), up to a constant, and its slope (h,).
+
+    of_logs : whether the density is that of θ, logs, to be integrated; else lengthscales have that of ℓ themselves,
+        whose highest point is the one to plug in
+    """
     evidence = evidence_of(belief)
     centre, spread = _normal_prior(belief)
+    if of_logs:
+        centre = centre + np.append(np.full(centre.size - 1, SPREAD**2), 0.0)
 
     def objective(theta: np.ndarray) -> tuple[float, np.ndarray]:
         value, slope = evidence(theta)
         gap = (theta - centre) / spread
         return value - 0.5 * float(gap @ gap), slope - gap / spread
 
-    starts = [belief.theta]
-    if isinstance(belief.noise, Scatter) and belief.noise.floor == FLOOR_NOISY:
-        noisy = np.full(belief.theta.size, np.log(SECOND_LENGTHSCALE))
-        noisy[-1] = np.log(SECOND_NOISE)
-        starts.append(np.clip(noisy, *belief.bounds.T))
-    most = WARM if warm else COLD
-    found = [
-        climb(objective, start, belief.bounds, rng=rng, tol=TOLERANCE, max_iter=most, inference="map").theta
-        for start in starts
-    ]
-    return max(found, key=lambda theta: objective(theta)[0]) if len(found) > 1 else found[0]
+    return objective
+
+
+def _or_wall(objective: Posterior, theta: np.ndarray) -> tuple[float, np.ndarray]:
+    try:
+        with np.errstate(all="ignore"):
+            value, slope = objective(theta)
+    except NumericalError:
+        return -np.inf, np.zeros(theta.size)
+    return (value, slope) if np.isfinite(value) and np.isfinite(slope).all() else (-np.inf, np.zeros(theta.size))
 
 
 def _normal_prior(belief: Belief) -> tuple[np.ndarray, np.ndarray]:

@@ -103,7 +103,7 @@ def _power(t: np.ndarray) -> float:
     def lost(power: float) -> float:
         return 0.5 * len(t) * np.log(np.var(_warped(t, power)) + 1e-300) - (power - 1.0) * jacobian
 
-    found = scipy.optimize.minimize_scalar(lost, bounds=POWERS, method="bounded", options={"xatol": 1e-3})
+    found = scipy.optimize.minimize_scalar(lost, bounds=POWERS, method="bounded", options={"xatol": 1e-2})
     return float(found.x) if lost(1.0) - float(found.fun) > WORTH else 1.0
 
 

@@ -21,6 +21,8 @@ MOST = 1000
 LEARNED = 400
 # With so many trials and more, they are learned again when there are a twentieth more.
 OFTEN, GROWTH = 100, 1.05
+# Lengthscales beyond are all alike: within the cube nothing changes along them.
+WIDEST = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,15 @@ class Surrogate:
         """sd of the noise, in sds of the values."""
         return float(np.exp(self.belief.noise.theta[0]))
 
+    @property
+    def scale(self) -> np.ndarray:
+        """Distances (d,) over which the belief changes alike: lengthscales, at most two widths of the cube, over their
+        geometric mean; 1 in columns of categories."""
+        scale, ordered = np.ones(self.cube.d), self.cube.ordered
+        lengths = np.minimum(np.exp(self.belief.kernel.theta[: ordered.size]), WIDEST)
+        scale[ordered] = lengths / np.exp(np.mean(np.log(lengths))) if ordered.size else lengths
+        return scale
+
     def mean_at(self, X: np.ndarray) -> np.ndarray:
         """Mean (m,) of standardised values at points X (m, d)."""
         return self.belief.latent_mean(self.cube.rows(X))[:, 0]
@@ -63,13 +74,16 @@ def fit_surrogate(
     """The belief given trials X (m, d), y (m,). theta : where a search for hyperparameters starts, () for afresh."""
     outcomes = Outcomes.of(y, warp=warp)
     z, rows = outcomes.inside(y), cube.rows(cube.snap(X))
-    known = np.asarray(theta) if theta else None
+    known, belief = np.asarray(theta) if theta else None, None
     if known is None or len(y) < OFTEN or len(y) >= GROWTH * learned_from or len(y) < learned_from:
         kept = _kept(z, LEARNED)
-        start = believe(rows[kept], z[kept], cube, noisy=noisy, theta=known)
-        known, learned_from = learn(start, warm=known is not None, rng=rng), len(y)
-    kept = _kept(z, MOST)
-    belief = believe(rows[kept], z[kept], cube, noisy=noisy, theta=known)
+        belief = believe(rows[kept], z[kept], cube, noisy=noisy, theta=known)
+        known, learned_from = learn(belief, warm=known is not None), len(y)
+    if belief is not None and len(z) <= LEARNED:
+        belief = belief.at(known)
+    else:
+        kept = _kept(z, MOST)
+        belief = believe(rows[kept], z[kept], cube, noisy=noisy, theta=known)
     return Surrogate(belief, outcomes, cube, tuple(known.tolist()), learned_from)
 
 

@@ -13,6 +13,7 @@ from credo.design.spaces import Space
 from credo.design.tastes.answers import Answer, Point
 from credo.design.tastes.learning import Learned
 from credo.design.tastes.prior import rows_of
+from credo.design.tastes.record import Record
 from credo.models.preference.belief import UtilityBelief
 from credo.numerics.cholesky import solve_lower
 from credo.numerics.threads import single_blas_thread
@@ -31,18 +32,27 @@ class TasteBelief:
     space.
 
     space : the whole space; answers : one's own, oldest first; people : those of others
-    points : distinct ones that answers name, one's own first; utility : the belief about them; user : whose it is
+    record : the distinct points that answers name, one's own first; utility : the belief about them
     learned : the hyperparameters; seed : of what is drawn inside
     """
 
     space: Space
     answers: tuple[Answer, ...]
     people: Mapping[Any, tuple[Answer, ...]]
-    points: list[dict[str, Any]]
+    record: Record
     utility: UtilityBelief
-    user: Any
     learned: Learned
     seed: int
+
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """Distinct ones that answers name."""
+        return self.record.points
+
+    @property
+    def user(self) -> Any:
+        """Whose it is, in `utility`; None where there is nobody else."""
+        return self.record.user
 
     def liking(self, points: Point | Sequence[Point]) -> tuple[np.ndarray, np.ndarray]:
         """Mean and sd (n,) of the liking of points of the space, less its average over the space.
@@ -57,6 +67,27 @@ class TasteBelief:
         with single_blas_thread():
             k = self.utility.kernel(self.kept, rows)
             return self._weights @ (k - self._level[:, None]), np.sqrt(self._variances(rows, k))
+
+    @cached_property
+    def coordinates(self) -> np.ndarray:
+        """Of `points`, encoded (n, width)."""
+        return self.space.encode(self.points).X
+
+    @cached_property
+    def likings(self) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and sd (n,) of the liking of `points`."""
+        return self.liking_at(self.coordinates)
+
+    def best_of(self, points: Sequence[Point]) -> tuple[int, float, float]:
+        """Number of the point liked best, its liking and the sd; of those that answers name, if there are any."""
+        at = [(i, n) for i, point in enumerate(points) if (n := self.record.number(point)) is not None]
+        if not at:
+            mean, sd = self.liking(points)
+            best = int(np.argmax(mean))
+            return best, float(mean[best]), float(sd[best])
+        (mean, sd), numbers = self.likings, np.array([n for _, n in at])
+        best = int(np.argmax(mean[numbers]))
+        return at[best][0], float(mean[numbers[best]]), float(sd[numbers[best]])
 
     def draws_at(self, X: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         """Joint draws (n, points) of the utility of encoded points, the average over the space included."""
@@ -87,6 +118,8 @@ class TasteBelief:
         1 − E[max f − f(best)]/E₀[max f − mean f], before anything was said in the denominator; over even points of the
         space and those near the best. It says how much of what there was to gain is left.
         """
+        if not self.record.numbers:  # nothing was said: draws would find a few hundredths
+            return 0.0
         from credo.design.tastes.pool import pool_of
 
         rng = np.random.default_rng(self.seed)

@@ -73,12 +73,13 @@ def believe_taste(
         raise ParameterError("believe_taste", "space", "one with something to choose", space)
     mine = tuple(answers)
     others = {who: tuple(said)[-EACH:] for who, said in list((people or {}).items())[:PEOPLE] if said}
-    record = record_of(space, mine, others) or _silence(space)
+    known = previous.record.known if previous is not None and previous.space is space else None
+    record = record_of(space, mine, others, known) or _silence(space)
     with single_blas_thread():
         learned = learn_taste(space, mine, others, _earlier(previous, mine, others))
         utility = _utility(space, record, learned)
     seed = int(rng.integers(2**63))
-    return TasteBelief(space, mine, others, record.points, utility, record.user, learned, seed)
+    return TasteBelief(space, mine, others, record, utility, learned, seed)
 
 
 def _utility(space: Space, record: Record, learned: Learned) -> Any:

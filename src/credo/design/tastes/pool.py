@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from credo.design.acquisition.ascent import ascend
+from credo.design.ascent import ascend
 from credo.design.spaces import Choice, Constant, Integer, Ordinal, Real, Space
 from credo.design.tastes.answers import Point
 from credo.design.tastes.prior import columns_of_kinds, rows_of
@@ -32,7 +32,8 @@ def pool_of(
     X = belief.space.encode(space.design(even, rng)).X
     if not belief.answers and not belief.people:
         return np.unique(X, axis=0)[:most]
-    begun = np.concatenate([X, around(belief, space, liked(belief, space)[:BEST], WIDTHS, EACH, rng)])
+    seen = liked(belief, space)[:BEST]
+    begun = np.concatenate([X, around(belief, space, [belief.points[i] for i in seen], WIDTHS, EACH, rng)])
     mean, sd = belief.liking_at(begun)
     starts, betas = [], []
     for beta in BETAS:
@@ -43,13 +44,20 @@ def pool_of(
     return X if len(X) <= most else X[_varied(*belief.liking_at(X), most)]
 
 
-def liked(belief: TasteBelief, space: Space) -> list[dict[str, Any]]:
-    """Points that answers named and that `space` has, best first."""
-    seen = [point for point in belief.points if space.contains(point)]
-    if not seen:
-        return []
-    order = np.argsort(-belief.liking(seen)[0], kind="stable")
-    return [seen[i] for i in order]
+def liked(belief: TasteBelief, space: Space) -> list[int]:
+    """Numbers of the points that answers named and that `space` has, best first."""
+    has = _member(belief.space, space)
+    return [i for i in np.argsort(-belief.likings[0], kind="stable").tolist() if has(belief.points[i])]
+
+
+def _member(whole: Space, space: Space) -> Callable[[Point], bool]:
+    """Whether `space` has a point of the whole: where it differs in ranges alone, these alone are looked at."""
+    if space is whole:
+        return lambda point: True
+    if space.constraints != whole.constraints:
+        return space.contains
+    changed = {name: part for name, part in space.parameters.items() if part is not whole.parameters[name]}
+    return lambda point: all(part.contains(point[name]) for name, part in changed.items() if name in point)
 
 
 def around(
@@ -104,7 +112,9 @@ def climbed(belief: TasteBelief, space: Space, starts: np.ndarray, beta: np.ndar
 
 def settled(whole: Space, space: Space, X: np.ndarray) -> np.ndarray:
     """The nearest points of the space to coordinates, without those that `space` does not have."""
-    points = [point for point in whole.decode(X) if space.contains(point)]
+    points = whole.decode(X)
+    if space is not whole or whole.constraints:
+        points = [point for point in points if space.contains(point)]
     return whole.encode(points).X if points else np.zeros((0, whole.width))
 
 

@@ -24,6 +24,9 @@ from credo.numerics.cholesky import solve_lower
 
 __all__ = ["ProjectedLikelihood", "representatives", "utility_belief"]
 
+# Rows whose covariances are computed at once where representatives are sought.
+AHEAD = 16
+
 
 def utility_belief(
     kernel: Kernel, rows: np.ndarray, outcomes: Outcomes, scales: Scales, deviation: float, most: int
@@ -42,8 +45,7 @@ def utility_belief(
         prior = SharedPrior(kernel(kept), rho)
         half = solve_lower(prior.root, kernel(kept, rows))
         likelihood = ProjectedLikelihood(outcomes, scales, solve_lower(prior.root, half, transpose=True).T)
-    alpha, g, _, _ = preference_mode(prior, likelihood, None)  # type: ignore[arg-type]
-    precision = likelihood.derivatives(g)[2]
+    alpha, _, precision, _, _ = preference_mode(prior, likelihood, None)
     return UtilityBelief(kernel, kept, outcomes.users, deviation, alpha[None], precision, scales)
 
 
@@ -51,14 +53,17 @@ def representatives(kernel: Kernel, rows: np.ndarray, most: int) -> np.ndarray:
     """Numbers (most,) of the rows that explain the most prior variance of the others, greedily: a pivoted Cholesky."""
     left = kernel.diagonal(rows).copy()
     tiny = 1e-10 * float(left.max())
-    parts, chosen = np.zeros((most, len(rows))), []
+    parts, chosen, covariances = np.zeros((most, len(rows))), [], {}
     for j in range(most):
         i = int(np.argmax(left))
         if left[i] <= tiny:
             break
         chosen.append(i)
-        column = kernel(rows[i : i + 1], rows)[0] - parts[:j, i] @ parts[:j]
-        parts[j] = column / np.sqrt(left[i])
+        if i not in covariances:
+            # those that are likely to be next too: a call of the kernel costs as much as a few hundred of its values
+            next_ = np.argsort(-left, kind="stable")[:AHEAD].tolist()
+            covariances.update(zip(next_, kernel(rows[next_], rows), strict=True))
+        parts[j] = (covariances[i] - parts[:j, i] @ parts[:j]) / np.sqrt(left[i])
         left = np.maximum(left - parts[j] ** 2, 0.0)
         left[i] = 0.0
     return np.sort(np.array(chosen, dtype=np.intp))
@@ -73,7 +78,8 @@ class ProjectedLikelihood:
         self.rows = A[outcomes.a] - np.where(outcomes.b[:, None] >= 0, A[outcomes.b], 0.0)
         places, shown = choice_rows(outcomes)
         self.choices = ChoiceTerms(shown, scales.scale, scales.link == "logit")
-        self.shown = A[places]
+        self.own_rows = [(u, at, self.rows[at]) for u, at in _by_block(outcomes.block)]
+        self.own_shown = [(u, at, A[places[at]]) for u, at in _by_block(outcomes.choice_block)]
 
     def derivatives(self, g: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Value, gradient (U, M) and negative Hessian (U, M, M)."""
@@ -82,18 +88,23 @@ class ProjectedLikelihood:
         eta = np.einsum("rm,rm->r", self.rows, g[outcomes.block])
         value, slope, bend = self.terms.value_and_derivatives(self.number, eta)[:3]
         total = float(count @ value)
-        for u in np.unique(outcomes.block):
-            at = outcomes.block == u
-            gradient[u] += (count * slope)[at] @ self.rows[at]
-            curvature[u] -= self.rows[at].T @ ((count * bend)[at, None] * self.rows[at])
+        for u, at, rows in self.own_rows:
+            gradient[u] += (count * slope)[at] @ rows
+            curvature[u] -= rows.T @ ((count * bend)[at, None] * rows)
         if outcomes.best.size:
-            f = np.einsum("ckm,cm->ck", self.shown, g[outcomes.choice_block])
+            f = np.empty((len(times), self.choices.shown.shape[1] + 1))
+            for u, at, shown in self.own_shown:
+                f[at] = shown @ g[u]
             value, slope, bend = self.choices.derivatives(f)
             total += float(times @ value)
-            for u in np.unique(outcomes.choice_block):
-                at = outcomes.choice_block == u
-                shown = self.shown[at]
-                gradient[u] += np.einsum("c,ck,ckm->m", times[at], slope[at], shown)
+            for u, at, shown in self.own_shown:
+                flat = shown.reshape(-1, self.m)
+                gradient[u] += (times[at, None] * slope[at]).ravel() @ flat
                 weighted = np.matmul(times[at, None, None] * bend[at], shown)
-                curvature[u] += shown.reshape(-1, self.m).T @ weighted.reshape(-1, self.m)
+                curvature[u] += flat.T @ weighted.reshape(-1, self.m)
         return total, gradient, curvature
+
+
+def _by_block(block: np.ndarray) -> list[tuple[int, np.ndarray]]:
+    """(u, numbers of its rows) of the blocks that occur."""
+    return [(int(u), np.flatnonzero(block == u)) for u in np.unique(block)]

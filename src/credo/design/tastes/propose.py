@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from credo.design.spaces import Space
-from credo.design.tastes.answers import Point
+from credo.design.tastes.answers import Point, Skip
 from credo.design.tastes.belief import TasteBelief
 from credo.design.tastes.pool import around, climbed, liked, pool_of
 from credo.errors import ParameterError
@@ -28,6 +29,8 @@ __all__ = ["Card", "best_cards", "propose_round"]
 DRAWS = 256
 # Nearer than this in every coordinate two points look the same.
 APART = 0.03
+# Rounding of an encoding; two points are the same within it.
+SAME = 1e-9
 # "More like this": steps of a third of the parameters, by these shares of their ranges.
 LIKE, LIKE_EACH = (0.15, 0.06), 100
 MOST_CARDS = 9
@@ -105,17 +108,17 @@ def propose_round(
             X = pool_of(belief, space, rng)
         X = _unseen(belief, X, [*kept, *centres], wanted)
         chosen = _page(belief, fixed, X, wanted, float(dial), rng)
+        rng.shuffle(chosen)  # people favour places: the likeliest card must not always have the same one
     points = belief.space.decode(X[chosen])
-    return _cards(belief, kept, points, "more like what you picked" if centres else None)
+    return _cards(belief, kept, points, "like what you picked" if centres else None)
 
 
 def best_cards(belief: TasteBelief, space: Space, n: int, rng: np.random.Generator) -> list[Card]:
     """The n points of highest mean, searched for, seen or not; no two alike."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
         raise ParameterError("TasteBelief.best", "n", "an integer ≥ 1", n)
-    seen = belief.space.encode(liked(belief, space)).X
     with single_blas_thread():
-        X = np.concatenate([pool_of(belief, space, rng), seen])
+        X = np.concatenate([pool_of(belief, space, rng), belief.coordinates[liked(belief, space)]])
         start = X[np.argsort(-belief.liking_at(X)[0], kind="stable")[: max(2 * n, 8)]]
         X = np.concatenate([X, climbed(belief, space, start, np.zeros(len(start)))])
         mean, _ = belief.liking_at(X)
@@ -178,11 +181,14 @@ def _gap(X: np.ndarray, page: np.ndarray) -> np.ndarray:
 
 def _unseen(belief: TasteBelief, X: np.ndarray, also: list[Point], wanted: int) -> np.ndarray:
     """Candidates that were not shown, as long as there are enough."""
-    shown = [point for answer in belief.answers for point in answer.points] + list(also)
-    if not shown:
+    skipped = [point for answer in belief.answers if isinstance(answer, Skip) for point in answer.points]
+    shown = belief.coordinates if belief.answers or belief.people else belief.coordinates[:0]
+    if skipped or also:
+        shown = np.concatenate([shown, belief.space.encode([*skipped, *also]).X])
+    if not len(shown):
         return X
-    gap = _gap(X, np.unique(belief.space.encode(shown).X, axis=0))
-    fresh = X[gap > 1e-9]
+    gap = KDTree(shown).query(X, p=np.inf, distance_upper_bound=SAME)[0]
+    fresh = X[~np.isfinite(gap)]
     return fresh if len(fresh) >= FRESH * wanted else X
 
 

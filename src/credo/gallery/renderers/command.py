@@ -79,14 +79,23 @@ class CommandRenderer:
         """The picture, or how long it will be; "low" goes before "high", and the card seen last before others."""
         if quality not in QUALITIES:
             raise ParameterError("gallery", "quality", '"low" or "high"', quality)
-        width, height = self._size[quality]
-        size = {"width": width, "height": height, "quality": quality}
-        named = json.dumps([self._template.written, dict(card.params), size], sort_keys=True)
-        key = hashlib.sha256(named.encode()).hexdigest()
+        key, size = self._named(card, quality)
         out = Path(self._temporary.name) / f"{key}.{self._suffix}"
         params = dict(card.params)
         words = self._template.fill(params, {**size, "out": str(out), "params": json.dumps(params)})
         return self._queue.made(key, self._suffix, QUALITIES.index(quality), words, out, again)
+
+    def kept(self, card: Card) -> Path | None:
+        """The picture as large as it is made already; nothing is begun."""
+        found = (self._queue.kept(self._named(card, quality)[0], self._suffix) for quality in reversed(QUALITIES))
+        return next((path for path in found if path is not None), None)
+
+    def _named(self, card: Card, quality: str) -> tuple[str, dict[str, Any]]:
+        """The digest that a picture's file is called by, and its size."""
+        width, height = self._size[quality]
+        size = {"width": width, "height": height, "quality": quality}
+        named = json.dumps([self._template.written, dict(card.params), size], sort_keys=True)
+        return hashlib.sha256(named.encode()).hexdigest(), size
 
     def close(self) -> None:
         """End what runs, and forget files that have no folder of their own."""

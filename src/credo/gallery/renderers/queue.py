@@ -72,6 +72,11 @@ class RenderQueue:
                 self._waiting.put((rank, -next(self._count), key))
             return Made(position=self._waiting.qsize())
 
+    def kept(self, key: str, suffix: str) -> Path | None:
+        """The file of a key, if it is made."""
+        path = self._folder / f"{key}.{suffix}"
+        return path if path.is_file() else None
+
     def _work(self) -> None:
         while True:
             _, _, key = self._waiting.get()

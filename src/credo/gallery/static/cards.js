@@ -1,6 +1,6 @@
 // The cards of a round: built once per card, brought up to date as the draft and the state change.
 
-import { format } from "./scale.js";
+import { format, title } from "./scale.js";
 import { h, icon, ICONS, s } from "./dom.js";
 import { picture } from "./renderers.js";
 import { visible } from "./draft.js";
@@ -10,6 +10,13 @@ const SPREAD = 4; // likings that the bar shows, in noises of one choice: beyond
 /** The table of cards. `act` holds what a card can ask for: choose, place, rate, favourite, pin, near, enlarge. */
 export function table(root, act) {
   const shown = new Map();
+  let open = false;
+  // Parameters are compared between cards: they open together, and stay open in the next round.
+  root.addEventListener("toggle", ({ target }) => {
+    if (!target.matches(".values")) return;
+    open = target.open;
+    for (const { values } of shown.values()) values.open = open;
+  }, true);
 
   function update(state, draft, space) {
     const cards = new Map(state.round.cards.map((card, i) => [card.id, { ...card, number: i + 1 }]));
@@ -22,7 +29,8 @@ export function table(root, act) {
     }
     ids.forEach((id, i) => {
       if (!shown.has(id)) shown.set(id, build(cards.get(id), space, act));
-      const { element } = shown.get(id);
+      const { element, values } = shown.get(id);
+      values.open = open;
       if (root.children[i] !== element) root.insertBefore(element, root.children[i] ?? null);
       refresh(shown.get(id), cards.get(id), draft, i, ids.length);
     });
@@ -44,7 +52,7 @@ function build(card, space, act) {
   view.addEventListener("dblclick", () => act.enlarge(id));
   const parts = {
     rank: h("span", { class: "rank", hidden: true }),
-    likes: h("div", { class: "likes" }),
+    likes: h("div", { class: "likes", title: "How much you are expected to like it, and how unsure that is. 0 is the average of everything; at 1½ more, the better of two is told five times in six." }),
     why: h("p", { class: "why" }),
     choose: h("button", { type: "button", class: "main choose", onclick: () => act.choose(id) }, "This one"),
     grab: h("button", { type: "button", class: "main grab" }, icon(ICONS.grip), h("span", {})),
@@ -65,14 +73,14 @@ function build(card, space, act) {
     parts.rank,
     h("div", { class: "body" }, parts.why, parts.likes, h("div", { class: "act" }, parts.choose, order, parts.stars, parts.slider),
       h("div", { class: "tools" }, parts.favourite, parts.pin, parts.near, large), card.render?.kind === "table" ? null : values));
-  return { element, parts, order, picture: drawn };
+  return { element, parts, order, values, picture: drawn };
 }
 
 function refresh({ element, parts, order }, card, draft, i, count) {
   const { mode } = draft;
   const ranked = mode === "order";
   parts.why.textContent = card.why ?? "";
-  parts.why.dataset.kind = /explor/i.test(card.why ?? "") ? "new" : /liked|like it|best/i.test(card.why ?? "") ? "close" : "other";
+  parts.why.dataset.kind = /explor/i.test(card.why ?? "") ? "new" : /liked|like what|best/i.test(card.why ?? "") ? "close" : "other";
   parts.likes.replaceChildren(...likes(card));
   parts.choose.hidden = mode !== "best" && mode !== "duel";
   parts.choose.setAttribute("aria-label", `This one: card ${card.number}`);
@@ -114,8 +122,8 @@ function likes({ liking, sd }) {
 }
 
 function facts(card, space) {
-  return h("dl", { class: "facts" }, space.filter(({ name }) => name in card.params).map(({ name }) =>
-    h("div", {}, h("dt", {}, name), h("dd", {}, String(card.shown?.[name] ?? format(card.params[name]))))));
+  return h("dl", { class: "facts" }, space.filter(({ name }) => name in card.params).map((parameter) =>
+    h("div", {}, h("dt", {}, title(parameter)), h("dd", {}, String(card.shown?.[parameter.name] ?? format(card.params[parameter.name]))))));
 }
 
 function stars({ id, number }, act) {

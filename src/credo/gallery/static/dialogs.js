@@ -1,7 +1,7 @@
 // What opens over the page: the help, a card seen large. `dialog` elements: Escape closes them, focus goes back.
 
 import { h } from "./dom.js";
-import { format } from "./scale.js";
+import { format, title } from "./scale.js";
 import { picture } from "./renderers.js";
 import { TABLE } from "./keys.js";
 
@@ -48,8 +48,8 @@ export function enlarged() {
       if (dialog.open) dialog.close();
       drawn = picture(card, { space, quality: "high", large: true });
       document.getElementById("large-title").textContent = card.number ? `Card ${card.number}` : "A favourite";
-      const values = space.filter(({ name }) => name in card.params).map(({ name }) =>
-        h("div", {}, h("dt", {}, name), h("dd", {}, String(card.shown?.[name] ?? format(card.params[name])))));
+      const values = space.filter(({ name }) => name in card.params).map((parameter) =>
+        h("div", {}, h("dt", {}, title(parameter)), h("dd", {}, String(card.shown?.[parameter.name] ?? format(card.params[parameter.name])))));
       const view = h("div", { class: "view", data: { kind: card.render?.kind ?? "table" } }, drawn.element);
       body.replaceChildren(...(card.render?.kind === "table" ? [view] : [view, h("dl", { class: "facts" }, values)]));
       dialog.showModal();

@@ -82,7 +82,8 @@ function paint(canvas, rows, scheme) {
 
 function mark(card, i, across, up) {
   const [u, v] = [across, up].map((p) => toUnit(p, card.params[p.name]));
-  return h("span", { style: { left: `${u * 100}%`, bottom: `${v * 100}%` } }, String(i + 1));
+  const within = (share) => `clamp(.55rem, ${share * 100}%, calc(100% - .55rem))`; // whole, also at the rim
+  return h("span", { style: { left: within(u), bottom: within(v) } }, String(i + 1));
 }
 
 function highest(rows) {

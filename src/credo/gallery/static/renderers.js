@@ -1,6 +1,7 @@
 // What a card shows: smoke, a template in a sandboxed frame, an image or video made by the server, or a table.
 
 import { h } from "./dom.js";
+import { title } from "./scale.js";
 import { stage } from "./smoke/stage.js";
 
 /** The picture of a card, and how to let go of it: `{element, stop}`. */
@@ -49,8 +50,8 @@ const KINDS = {
 
   table(card, { space }) {
     const rows = (space ?? []).filter(({ name }) => name in card.params);
-    const names = rows.length ? rows.map(({ name }) => name) : Object.keys(card.params);
-    const element = h("dl", { class: "facts" }, names.map((name) => h("div", {}, h("dt", {}, name), h("dd", {}, text(card, name)))));
+    const listed = rows.length ? rows : Object.keys(card.params).map((name) => ({ name }));
+    const element = h("dl", { class: "facts" }, listed.map((row) => h("div", {}, h("dt", {}, title(row)), h("dd", {}, text(card, row.name)))));
     return { element, stop: () => {} };
   },
 };

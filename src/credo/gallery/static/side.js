@@ -111,7 +111,7 @@ export function game({ stored = window.localStorage } = {}) {
     $("target-view").hidden = !on;
     $("target-stop").hidden = !on;
     $("target-start").textContent = on ? "Another target" : "Hide a target";
-    $("target-text").textContent = on ? told(played, state.answers) : "A game: find a hidden smoke, and count the rounds it takes.";
+    $("target-text").textContent = on ? told(played, state.answers) : "A game: a smoke with hidden parameters. How many rounds until a card looks like it?";
     if ((drawn?.seed ?? null) === (played?.seed ?? null)) return;
     drawn?.stop();
     drawn = null;

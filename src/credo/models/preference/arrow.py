@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -25,6 +26,8 @@ import scipy.linalg
 from credo.numerics.cholesky import cholesky, log_determinant
 
 __all__ = ["Arrow", "SharedPrior"]
+
+_LAPACK: Any = scipy.linalg.lapack  # compiled: no type checker sees into it
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,22 +56,32 @@ class Arrow:
     def __init__(self, prior: SharedPrior, precision: np.ndarray) -> None:
         root, rho = prior.root, prior.rho
         self.prior, self.precision = prior, precision
-        whitened = root.T @ precision @ root
+        said = precision.any(axis=(1, 2))  # often nobody in particular said anything
+        whitened = np.zeros_like(precision)
+        whitened[said] = root.T @ precision[said] @ root
         eye = np.eye(len(root))
         self.own = rho > 0.0
         self.inner = np.broadcast_to(eye, precision.shape).copy()  # D⁻¹
-        self.inner_root = np.zeros_like(self.inner)  # a root of D⁻¹
-        log_inner = 0.0
-        if self.own.any():
-            d = eye + rho[self.own, None, None] * whitened[self.own]
-            lower = np.linalg.cholesky(0.5 * (d + d.transpose(0, 2, 1)))
-            log_inner = 2.0 * float(np.log(np.diagonal(lower, axis1=1, axis2=2)).sum())
-            half = np.linalg.inv(lower)
-            self.inner_root[self.own] = half.transpose(0, 2, 1)
-            self.inner[self.own] = half.transpose(0, 2, 1) @ half
-        h = eye + np.sum(whitened @ self.inner if self.own.any() else whitened, axis=0)
+        self._inner_lower: dict[int, np.ndarray] = {}  # of D, by block
+        h, log_inner = eye + whitened[~self.own].sum(axis=0), 0.0
+        for u in np.flatnonzero(self.own & said).tolist():
+            d = eye + rho[u] * whitened[u]
+            lower = self._inner_lower[u] = cholesky(0.5 * (d + d.T), "the precision of a user's own utility").lower
+            log_inner += log_determinant(lower)
+            inverse, _ = _LAPACK.dpotri(lower, lower=1)  # info ≠ 0 only for a zero on the diagonal
+            self.inner[u] = np.tril(inverse) + np.tril(inverse, -1).T
+            h += whitened[u] @ self.inner[u]
         self.lower = cholesky(0.5 * (h + h.T), "the precision of the shared utility").lower
         self.half_log_determinant = 0.5 * (log_inner + log_determinant(self.lower))
+
+    @cached_property
+    def inner_root(self) -> np.ndarray:
+        """A root of each D⁻¹ that is a user's, (U, m, m); zero of the others."""
+        result = np.zeros_like(self.inner)
+        result[self.own] = np.eye(len(self.lower))
+        for u, lower in self._inner_lower.items():
+            result[u] = _LAPACK.dtrtri(lower, lower=1)[0].T
+        return result
 
     @cached_property
     def effective(self) -> np.ndarray:

@@ -10,6 +10,7 @@ needs of the third derivatives.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +22,19 @@ __all__ = ["ChoiceTerms"]
 
 # The integrand falls like a Normal of sd ≤ 1 on the right of its mode and faster on the left: 8.5 sds leave 1e-16 out.
 REACH = 8.5
-# Over 8.5 sds of 0.15 (the narrowest, 43 rivals far ahead) and 8.5 of 1 they lie at most 0.7 narrowest sds apart,
-# where the trapezoid rule is exact to rounding.
-NODES = 96
+# Nodes lie at most 0.7 of the narrowest sd apart, where the trapezoid rule is exact to rounding.
+SPACING = 0.7
 CHUNK = 2**21
+
+
+def nodes(rivals: int) -> int:
+    """How many nodes so many rivals need: each adds at most 1 to the precision of the integrand.
+
+    >>> nodes(1), nodes(3), nodes(43)
+    (31, 38, 94)
+    """
+    narrowest = 1.0 / math.sqrt(1.0 + rivals)
+    return 1 + math.ceil(REACH * (narrowest + 1.0) / (SPACING * narrowest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +71,8 @@ class ChoiceTerms:
         return slope
 
     def _chunks(self, c: int) -> list[slice]:
-        size = max(1, CHUNK // (NODES * max(1, self.shown.shape[1])))
+        rivals = max(1, self.shown.shape[1])
+        size = max(1, CHUNK // (nodes(rivals) * rivals))
         return [slice(start, start + size) for start in range(0, c, size)]
 
     def _gaps(self, f: np.ndarray, rows: slice) -> tuple[np.ndarray, np.ndarray]:
@@ -106,25 +117,33 @@ def _nodes(z: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         e = e + step
         if np.all(np.abs(step) < 1e-3):
             break
-    width = REACH * (1.0 / np.sqrt(curvature) + 1.0) / (NODES - 1)
-    points = (e - REACH / np.sqrt(curvature))[:, None] + width[:, None] * np.arange(NODES)
+    count = nodes(z.shape[1])
+    width = REACH * (1.0 / np.sqrt(curvature) + 1.0) / (count - 1)
+    points = (e - REACH / np.sqrt(curvature))[:, None] + width[:, None] * np.arange(count)
     return points, -0.5 * points**2 - 0.5 * np.log(2.0 * np.pi) + np.log(width)[:, None]
 
 
 def _integrand(z: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, ...]:
-    """log P (c,), weights (c, q) of the nodes, and three derivatives of log Φ there, (c, q, k)."""
+    """log P (c,), weights (c, q) of the nodes, and R, d and d² + R d − 1 of `inverse_mills` there, (c, q, k).
+
+    R is 0 of what is not shown; log Φ has the derivatives R, −R d and R (d² + R d − 1).
+    """
     e, log_weight = _nodes(z, shown)
     x = z[:, None, :] + e[:, :, None]
-    there = shown[:, None, :]
-    total = log_weight + np.sum(np.where(there, scipy.special.log_ndtr(x), 0.0), axis=2)
+    logs = scipy.special.log_ndtr(x)
+    ratio, excess, third = inverse_mills(x)
+    if not shown.all():
+        there = shown[:, None, :]
+        logs, ratio = np.where(there, logs, 0.0), np.where(there, ratio, 0.0)
+    total = log_weight + logs.sum(axis=2)
     value = np.asarray(scipy.special.logsumexp(total, axis=1))
-    ratio, excess, third = (np.where(there, part, 0.0) for part in inverse_mills(x))
-    return value, np.exp(total - value[:, None]), ratio, -ratio * excess, ratio * third
+    return value, np.exp(total - value[:, None]), ratio, excess, third
 
 
 def _normal(z: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """log P (c,), gradient (c, k) and Hessian (c, k, k) in z: E h, E h′ + Cov h over the tilted e."""
-    value, weight, h, h2, _ = _integrand(z, shown)
+    value, weight, h, excess, _ = _integrand(z, shown)
+    h2 = -h * excess
     mean = np.einsum("cq,cqk->ck", weight, h)
     centred = h - mean[:, None, :]
     hessian = np.matmul((centred * weight[:, :, None]).transpose(0, 2, 1), centred)
@@ -135,7 +154,8 @@ def _normal(z: np.ndarray, shown: np.ndarray) -> tuple[np.ndarray, np.ndarray, n
 
 def _normal_third(z: np.ndarray, shown: np.ndarray, S: np.ndarray) -> np.ndarray:
     """Σ_ij S_ij ∂³ log P/∂z_i ∂z_j ∂z_k, (c, k): third cumulants over the tilted e."""
-    _, weight, h, h2, h3 = _integrand(z, shown)
+    _, weight, h, excess, third = _integrand(z, shown)
+    h2, h3 = -h * excess, h * third
     own = np.einsum("cii->ci", S)
     mean, mean2 = (np.einsum("cq,cqk->ck", weight, part) for part in (h, h2))
     centred, centred2 = h - mean[:, None], h2 - mean2[:, None]

@@ -111,7 +111,7 @@ class Preferences:
 
     def numbers(self, items: Any) -> np.ndarray:
         """The places of several."""
-        if self.items == tuple(range(len(self.items))) and isinstance(items, np.ndarray) and items.dtype.kind in "iu":
+        if isinstance(items, np.ndarray) and items.dtype.kind in "iu" and self.items == tuple(range(len(self.items))):
             bad = np.flatnonzero((items < 0) | (items >= len(self.items)))
             if bad.size:
                 self.number(int(items.flat[bad[0]]))
@@ -149,8 +149,8 @@ class Preferences:
     def with_ranking(self, order: Sequence[Any], below: Sequence[Any] = (), *, user: Hashable = None) -> Self:
         """Items from best to worst, and items that were shown but not ranked: all of them below the last."""
         first, second = self.numbers(order), self.numbers(below)
-        everything = np.concatenate([first, second])
-        if first.size == 0 or everything.size < 2 or np.unique(everything).size != everything.size:
+        everything = [*first.tolist(), *second.tolist()]
+        if first.size == 0 or len(everything) < 2 or len(set(everything)) != len(everything):
             shown = (list(order), list(below))
             raise ParameterError("Preferences", "order", "two or more different items, one of them ranked", shown)
         return self._with(Event("ranking", first, second, np.ones(1), _label(user)))

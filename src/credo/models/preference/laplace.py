@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from credo.models.preference.outcomes import Outcomes
 from credo.models.preference.scales import Scales, ScalesSpace
 from credo.models.preference.terms import row_terms
 
-__all__ = ["Gaussian", "LogLikelihood", "laplace", "preference_mode"]
+__all__ = ["Gaussian", "Likelihood", "LogLikelihood", "laplace", "preference_mode"]
 
 # A fourth-order stencil on functions of log-like parameters: truncation and rounding both near 1e-11.
 STEP = 0.01
@@ -49,6 +50,19 @@ class Gaussian:
     kernel_weight: np.ndarray
     deviation: float
     psi: np.ndarray
+
+
+class Likelihood(Protocol):
+    """What the mode is sought of."""
+
+    @property
+    def m(self) -> int:
+        """Number of utilities."""
+        ...
+
+    def derivatives(self, g: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Value, gradient (U, m) and negative Hessian (U, m, m), of a concave function."""
+        ...
 
 
 class LogLikelihood:
@@ -106,8 +120,7 @@ def laplace(
     Cost: about ten times (U + 1) m³.
     """
     likelihood = LogLikelihood(outcomes, space.scales(psi))
-    alpha, g, value, result = preference_mode(prior, likelihood, start)
-    _, _, curvature = likelihood.derivatives(g)
+    alpha, g, curvature, value, result = preference_mode(prior, likelihood, start)
     arrow = prior.given(curvature)
     slope = -likelihood.curvature_slope(g, arrow.marginals)
     moved = arrow.relax(slope)
@@ -123,9 +136,9 @@ def laplace(
 
 
 def preference_mode(
-    prior: SharedPrior, likelihood: LogLikelihood, start: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, float, Result]:
-    """α and g = 𝒦 α at the mode, the objective there, the report."""
+    prior: SharedPrior, likelihood: Likelihood, start: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, Result]:
+    """α, g = 𝒦 α, the curvature and the objective at the mode, and the report."""
     began = time.perf_counter()
     alpha = np.zeros((prior.rho.size, likelihood.m)) if start is None else start
     g = prior.times(alpha)
@@ -150,11 +163,11 @@ def preference_mode(
         if done:
             status = "converged"
             break
-    return alpha, g, objective, Result(status, "laplace", tuple(trace), tuple(seconds))
+    return alpha, g, curvature, objective, Result(status, "laplace", tuple(trace), tuple(seconds))
 
 
 def _search(
-    likelihood: LogLikelihood, at: tuple[np.ndarray, np.ndarray], step: tuple[np.ndarray, np.ndarray],
+    likelihood: Likelihood, at: tuple[np.ndarray, np.ndarray], step: tuple[np.ndarray, np.ndarray],
     objective: float, gain: float,
 ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray, np.ndarray] | None:  # fmt: skip
     """α, g, objective, gradient and curvature at the first of 1, ½, ¼, … of the step that gains enough, or None."""

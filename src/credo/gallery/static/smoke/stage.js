@@ -11,6 +11,11 @@ const PATIENCE = 12; // ms of a frame that first pictures may take; the other ca
 
 let only = null;
 
+function dusk(context) {
+  context.fillStyle = "#18202a"; // as `.view` of the style sheet
+  context.fillRect(0, 0, context.canvas.width, context.canvas.height);
+}
+
 /** The page's one stage. */
 export function stage() {
   only ??= makeStage();
@@ -74,6 +79,7 @@ export function makeStage({ force, limits = {}, motion } = {}) {
     if (canvas.width !== w || canvas.height !== h) {
       canvas.width = w;
       canvas.height = h;
+      dusk(show.context);
     }
     return true;
   }
@@ -84,6 +90,7 @@ export function makeStage({ force, limits = {}, motion } = {}) {
   return {
     add(canvas, params, seed, large = false) {
       const context = canvas.getContext("2d", { alpha: false });
+      dusk(context); // a card whose turn has not come is no black hole
       shows.set(canvas, { context, cloud: plume(params, seed, Math.min(MOST, state.most)), inSight: false, large });
       canvas.style.setProperty("aspect-ratio", String(ASPECT));
       sight.observe(canvas);

@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.optimize
 
-from credo.design.acquisition.ascent import ascend
+from credo.design.ascent import ascend
 
 
 def rosenbrock(x, which=None):
