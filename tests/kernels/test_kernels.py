@@ -59,6 +59,26 @@ def test_contract(kernel):
     check_kernel(kernel, n_columns=2)
 
 
+@pytest.mark.parametrize("n", [1, 63, 150])
+@pytest.mark.parametrize("kernel", SMOOTH.values(), ids=SMOOTH.keys())
+def test_half_a_matrix_says_as_much_as_the_whole(kernel, n):
+    """Of blocks of 64 rows, near-duplicates among them; of symmetric weights only the lower triangle is read."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, 2))
+    X[n // 2 :] = X[: n - n // 2] + 1e-9
+    W = rng.normal(size=(n, n))
+    W = W + W.T
+    K, pullback = kernel.half_and_pullback(X, 1.7)
+    assert K.flags.f_contiguous
+    np.testing.assert_allclose(np.tril(K), np.tril(1.7 * kernel(X)), rtol=1e-12, atol=1e-15)
+    K[:] = np.nan
+    scale = 1.7 * np.abs(W * kernel(X)).sum() + 1.0
+    for _ in range(2):
+        value, gradient = pullback(np.asfortranarray(np.tril(W)))
+        assert value == pytest.approx(1.7 * float(np.vdot(W, kernel(X))), abs=1e-13 * scale)
+        np.testing.assert_allclose(gradient, 1.7 * kernel.gradient(X, None, W), rtol=0, atol=1e-13 * scale)
+
+
 @pytest.mark.parametrize("kernel", SMOOTH.values(), ids=SMOOTH.keys())
 def test_nothing_is_lost_at_the_ends_of_floating_point(kernel):
     check_extremes(kernel, n_columns=2)

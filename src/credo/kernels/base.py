@@ -24,6 +24,8 @@ __all__ = ["Hyperparameter", "Kernel", "Leaf"]
 
 #: What `Kernel.value_and_pullback` returns beside K: weights (n, n) → gradient (h,).
 Pullback = Callable[[np.ndarray], np.ndarray]
+#: What `Kernel.half_and_pullback` returns: symmetric weights (n, n) → Σ W K and the gradient (h,).
+HalfPullback = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 # At 4096 rows an array of all pairs takes 128 MiB, and all kernel work together less than a tenth of a factorisation.
 KEPT = 4096
@@ -77,6 +79,21 @@ class Kernel(ABC):
 
     def _value_and_pullback(self, X: np.ndarray) -> tuple[np.ndarray, Pullback]:
         return self(X), lambda weight: self.gradient(X, None, weight)
+
+    def half_and_pullback(self, X: np.ndarray, factor: float = 1.0) -> tuple[np.ndarray, HalfPullback]:
+        """factor · K(X, X) (n, n), column-major, of which only the lower triangle means anything; and the function
+        W → (factor Σ_ab W_ab K_ab, factor Σ_ab W_ab ∂K_ab/∂θ), W symmetric, of whose lower triangle alone it reads.
+
+        As `value_and_pullback`, for half the work where a kernel knows how: what a Cholesky factor and a gradient take.
+        """
+        K, pullback = self.value_and_pullback(X)
+        total = factor * K  # K itself is kept: W → Σ W K is asked for after the caller has overwritten his
+
+        def halves(weight: np.ndarray) -> tuple[float, np.ndarray]:
+            whole = np.tril(weight) + np.tril(weight, -1).T
+            return factor * float(np.vdot(whole, K)), factor * pullback(whole)
+
+        return np.asfortranarray(total), halves
 
     def derivative(self, X: np.ndarray, Z: np.ndarray | None, i: int | None, j: int | None) -> np.ndarray:
         """∂/∂x_i ∂/∂z_j k(x_a, z_b) (n, m), None for no derivative: the covariance of slopes and values of f.

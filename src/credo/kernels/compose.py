@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import NumericalError, ParameterError
-from credo.kernels.base import Hyperparameter, Kernel, Leaf, Pullback
+from credo.kernels.base import HalfPullback, Hyperparameter, Kernel, Leaf, Pullback
 from credo.kernels.constant import Constant
 from credo.saving.registry import register
 
@@ -64,6 +64,20 @@ class Sum(Parts):
     def _value_and_pullback(self, X: np.ndarray) -> tuple[np.ndarray, Pullback]:
         values, pullbacks = zip(*(part.value_and_pullback(X) for part in self.parts), strict=True)
         return _sum(iter(values)), lambda weight: np.concatenate([pullback(weight) for pullback in pullbacks])
+
+    def half_and_pullback(self, X: np.ndarray, factor: float = 1.0) -> tuple[np.ndarray, HalfPullback]:
+        K, first = self.parts[0].half_and_pullback(X, factor)
+        pullbacks = [first]
+        for part in self.parts[1:]:
+            more, pullback = part.half_and_pullback(X, factor)
+            K += more
+            pullbacks.append(pullback)
+
+        def pullback_of_all(weight: np.ndarray) -> tuple[float, np.ndarray]:
+            values, gradients = zip(*(pullback(weight) for pullback in pullbacks), strict=True)
+            return sum(values), np.concatenate(gradients)
+
+        return K, pullback_of_all
 
     def derivative(self, X: np.ndarray, Z: np.ndarray | None, i: int | None, j: int | None) -> np.ndarray:
         return _sum(part.derivative(X, Z, i, j) for part in self.parts)
@@ -198,6 +212,16 @@ class Scaled(Leaf):
             return np.concatenate([*own, self.variance * inner(weight)])
 
         return self.variance * K, pullback
+
+    def half_and_pullback(self, X: np.ndarray, factor: float = 1.0) -> tuple[np.ndarray, HalfPullback]:
+        self._check_range(X)
+        K, inner = self.kernel.half_and_pullback(X, factor * self.variance)
+
+        def pullback(weight: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = inner(weight)
+            return value, np.concatenate([[] if self.fixed else [value], gradient])
+
+        return K, pullback
 
     def derivative(self, X: np.ndarray, Z: np.ndarray | None, i: int | None, j: int | None) -> np.ndarray:
         return self.variance * self.kernel.derivative(X, Z, i, j)

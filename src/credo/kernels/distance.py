@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.spatial.distance
 
-__all__ = ["blocks", "square_distances", "weighted_differences", "weighted_squares"]
+__all__ = ["STAIR", "blocks", "square_distances", "stairs", "weighted_differences", "weighted_squares"]
 
 # Three of sixteen digits are given to the matrix product. Of independent rows in 10 columns fewer than one pair in 10⁶
 # is as near; if every pair were, differences would take about 10 times as long as the product.
@@ -27,12 +27,19 @@ FEW = 16
 LARGE = 1e300
 # Entries of a block: 1 MiB an array, so that the passes over one block stay in the cache.
 ENTRIES = 2**17
+# Rows of a block of half a matrix: at 2000 rows an array takes 1 MiB, at 500 a tenth of the pairs is done twice.
+STAIR = 64
 
 
 def blocks(n: int, m: int) -> Iterator[slice]:
     """Slices of n rows, each of about `ENTRIES` entries (·, m)."""
     size = max(1, ENTRIES // max(m, 1))
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
+def stairs(n: int) -> Iterator[tuple[slice, slice]]:
+    """Blocks of rows and, for each, the rows from its first on: all pairs of n rows once, but for the corners."""
+    return ((slice(start, min(start + STAIR, n)), slice(start, n)) for start in range(0, n, STAIR))
 
 
 def square_distances(x: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -16,10 +16,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from credo.errors import ParameterError
-from credo.kernels.base import Leaf, Pullback
-from credo.kernels.distance import blocks
+from credo.kernels.base import KEPT, HalfPullback, Leaf, Pullback
+from credo.kernels.distance import STAIR, blocks, stairs
 
 __all__ = ["Profile", "Term"]
+
+# Of the corner on the diagonal that a block of rows has, each pair counts once and a row with itself half: times two.
+_ONCE = np.triu(np.ones((STAIR, STAIR)), 1) + 0.5 * np.eye(STAIR)
 
 
 class Term(NamedTuple):
@@ -81,23 +84,64 @@ class Profile(Leaf):
         a = self._argument(x, z)
         return self._values(a, np.empty_like(a)), lambda weight: self._pull(x, z, a, weight)
 
+    def half_and_pullback(self, X: np.ndarray, factor: float = 1.0) -> tuple[np.ndarray, HalfPullback]:
+        x, _ = self._pair(X, None)
+        n = len(x)
+        K, kept = np.zeros((n, n), order="F"), {}
+        for rows, rest in stairs(n):
+            a = self._argument(x[rows], x[rest])
+            np.multiply(self._profile(a, 0), factor, out=K.T[rows, rest])
+            if n <= KEPT:
+                kept[rows.start] = a
+
+        def pullback(weight: np.ndarray) -> tuple[float, np.ndarray]:
+            value, total = 0.0, self._nothing()
+            for rows, rest in stairs(n):
+                a = kept[rows.start] if kept else self._argument(x[rows], x[rest])
+                W = (2.0 * factor) * weight.T[rows, rest]
+                corner = W[:, : len(W)]
+                corner *= _ONCE[: len(W), : len(W)]
+                f, slope = self._profiles(a)
+                value += float(np.vdot(W, f))
+                total += self._of_term(Term(0, 1.0, ()), x[rows], x[rest], a, W, slope)
+            return value, total
+
+        return K, pullback
+
+    def _profiles(self, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """f(a) and f′(a), for less than each alone where they share a function."""
+        return self._profile(a, 0), self._profile(a, 1)
+
+    def _nothing(self) -> np.ndarray:
+        """A gradient of zeros (h,)."""
+        return self._free({name: 0.0 * np.asarray(getattr(self, name)) for name in self.positive})
+
     def _values(self, a: np.ndarray, out: np.ndarray) -> np.ndarray:
         for rows in blocks(*a.shape):
             out[rows] = self._profile(a[rows], 0)
         return out
 
     def _pull(self, x: np.ndarray, z: np.ndarray, a: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        total = self._free({name: 0.0 * np.asarray(getattr(self, name)) for name in self.positive})
+        total = self._nothing()
         for rows in blocks(*a.shape):
             total += self._of_term(Term(0, 1.0, ()), x[rows], z, a[rows], weight[rows])
         return total
 
-    def _of_term(self, term: Term, x: np.ndarray, z: np.ndarray, a: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """∂/∂θ (h,) of Σ W A f⁽ᵒ⁾ over a block of rows."""
-        weighted = weight * term.factor
+    def _of_term(
+        self,
+        term: Term,
+        x: np.ndarray,
+        z: np.ndarray,
+        a: np.ndarray,
+        weight: np.ndarray,
+        slope: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """∂/∂θ (h,) of Σ W A f⁽ᵒ⁾ over a block of rows; `slope`: f⁽ᵒ⁺¹⁾(a), if at hand, is overwritten."""
+        weighted = weight if isinstance(term.factor, float) and term.factor == 1.0 else weight * term.factor
         gradients: dict[str, Any] = dict(self._shape_gradients(a, term.order, weighted))
         if "lengthscale" not in self.fixed:
-            B = weighted * self._profile(a, term.order + 1)
+            slope = self._profile(a, term.order + 1) if slope is None else slope
+            B = np.multiply(weighted, slope, out=slope)
             own = float(np.vdot(weighted, self._profile(a, term.order))) if term.indices else 0.0
             if np.ndim(self.lengthscale):
                 counts = np.bincount(term.indices, minlength=x.shape[1]) if term.indices else 0
@@ -119,7 +163,7 @@ class Profile(Leaf):
     ) -> np.ndarray:
         x, z = self._pair(X, Z)
         a = self._argument(x, z)
-        total = self._free({name: 0.0 * np.asarray(getattr(self, name)) for name in self.positive})
+        total = self._nothing()
         for rows in blocks(*a.shape):
             for term in self._terms(x[rows], z, i, j):
                 total += self._of_term(term, x[rows], z, a[rows], weight[rows])

@@ -84,8 +84,13 @@ class RBF(Radial):
     def _profile(self, a: np.ndarray, order: int) -> np.ndarray:
         value = -0.5 * a
         np.exp(value, out=value)
-        value *= (-0.5) ** order
+        if order:
+            value *= (-0.5) ** order
         return value
+
+    def _profiles(self, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value = self._profile(a, 0)
+        return value, -0.5 * value
 
 
 @register
@@ -114,12 +119,30 @@ class Matern(Radial):
 
     def _profile(self, a: np.ndarray, order: int) -> np.ndarray:
         """With r = √(2ν q) and e^(−r): d/dq is ν/r d/dr, which takes (1 + r + r²/3) to −(5/6)(1 + r), and so on."""
-        r = np.sqrt((2.0 * self.nu) * a)
-        value = np.exp(-r)
+        r, decay = self._decay(a)
+        return self._step(r, decay, order)
+
+    def _profiles(self, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        r, decay = self._decay(a)
+        return self._step(r, decay.copy(), 0), self._step(r, decay, 1)
+
+    def _decay(self, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """r and e^−r."""
+        r = np.multiply(a, 2.0 * self.nu)
+        np.sqrt(r, out=r)
+        decay = np.negative(r)
+        return r, np.exp(decay, out=decay)
+
+    def _step(self, r: np.ndarray, value: np.ndarray, order: int) -> np.ndarray:
+        """f⁽ᵒʳᵈᵉʳ⁾, with e^−r in `value`, which is overwritten."""
         step = int(2 - self.nu + 0.5) + order  # 0: (1 + r + r²/3)e^−r … 2: e^−r, then its derivatives
         value *= _COEFFICIENTS[self.nu][order]
         if step == 0:
-            value *= 1.0 + r + r * r / 3.0
+            by = r * (1.0 / 3.0)
+            by += 1.0
+            by *= r
+            by += 1.0
+            value *= by
         elif step == 1:
             value *= 1.0 + r
         elif step > 2:

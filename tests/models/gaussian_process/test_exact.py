@@ -43,7 +43,6 @@ def test_triangles_are_mirrored_whatever_the_blocks(blocks):
     A = rng.normal(size=(blocks, blocks))
     whole = np.asfortranarray(A + A.T)
     np.testing.assert_array_equal(exact._mirrored(np.asfortranarray(np.tril(whole))), whole)
-    np.testing.assert_array_equal(exact._mirrored(np.asfortranarray(np.triu(whole)), upper=True), whole)
 
 
 def test_jitter_restores_what_a_failed_factorisation_spoiled():
@@ -57,9 +56,13 @@ def test_jitter_restores_what_a_failed_factorisation_spoiled():
 
 def test_beyond_repair():
     class Indefinite(RBF):
+        def __call__(self, X, Z=None):
+            return super().__call__(X, Z) - 2.0
+
         def _value_and_pullback(self, X):
-            K, pullback = super()._value_and_pullback(X)
-            return K - 2.0, pullback
+            return self(X), None
+
+        half_and_pullback = Kernel.half_and_pullback
 
     with pytest.raises(NotPositiveDefiniteError, match="not positive definite"):
         Exact()(Indefinite(1.0), np.arange(3.0)[:, None], np.full(3, 1.5))

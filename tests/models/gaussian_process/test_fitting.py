@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import credo as cr
-from credo.errors import ConvergenceWarning
+from credo.errors import ConvergenceWarning, DataError
 from credo.models.gaussian_process.solvers.exact import Exact
 from credo.models.gaussian_process.solvers.inducing import Inducing
 from credo.models.gaussian_process.solvers.state_space import StateSpace
@@ -78,3 +78,11 @@ def test_rows_that_are_met_to_rounding_are_not():
     model = cr.GaussianProcessRegressor(cr.kernels.RBF(1.0), noise=0, optimizer=None).fit(x, np.sin(x[:, 0]))
     assert model.result_.ok
     assert np.abs(model.predict(x) - np.sin(x[:, 0])).max() < 1e-3
+
+
+@pytest.mark.parametrize("size", [1e300, 1e160, 1e-160, 1e-300])
+@pytest.mark.parametrize("kernel", [None, 1.0 * cr.kernels.RBF(1.0)], ids=["default", "stated"])
+def test_outcomes_whose_squares_are_no_numbers_are_refused(size, kernel):
+    X, y = wave(20)
+    with pytest.raises(DataError, match="another unit"):
+        cr.GaussianProcessRegressor(kernel).fit(X, y * size)

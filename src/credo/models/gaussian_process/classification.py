@@ -13,8 +13,10 @@ from sklearn.utils.validation import validate_data
 from credo.distributions.categorical import Categorical
 from credo.distributions.likelihoods import BernoulliLogit, BernoulliProbit, CategoricalLogit
 from credo.errors import DataError, ParameterError
+from credo.kernels import Kernel
 from credo.models.columns import checked_rows, checked_weights
 from credo.models.evidence import Outcomes
+from credo.models.gaussian_process.class_kernels import ClassKernels
 from credo.models.gaussian_process.latent import LatentFit
 from credo.models.gaussian_process.latent_estimator import LatentEstimator
 from credo.models.gaussian_process.latent_evidence import LatentTask
@@ -41,7 +43,8 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
     Parameters
     ----------
     kernel : a record of `cr.kernels`, its hyperparameters the start. None: 4 · Matérn 5/2 with a lengthscale for each
-        column, under weak priors in the columns' own units. Several classes share it.
+        column, under weak priors in the columns' own units. Several classes share it, unless it is a list: one kernel
+        (or None) for each class in sorted order, each with hyperparameters of its own.
     inference : "laplace" or "ep"; "auto" is Laplace, and for two classes EP where the importance weights of Laplace's
         Gaussian fail (k̂ ≥ 0.7). EP is for two classes.
     link : "logit" or "probit", of two classes; more have the softmax, of "logit"
@@ -52,7 +55,8 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
 
     Attributes
     ----------
-    classes_ ; kernel_ : with the hyperparameters learned ; mean_ : of f, a number or (k,)
+    classes_ ; kernel_ : with the hyperparameters learned, a list where one a class was stated
+    mean_ : of f, a number or (k,)
     log_evidence_ : log p(y | X, kernel_), approximated by the rung `result_.inference`
     result_ : certificate "pareto_k", "log_evidence_weighted" of 1,000 importance weights, "largest_slope" of the search
     belief_ : `LatentFit` or `SoftmaxFit` ; n_features_in_, feature_names_in_
@@ -117,7 +121,7 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
             kept = weights > 0
             X, codes, weights = X[kept], codes[kept], weights[kept]
         self._require_classes(classes, codes)
-        kernel = self._start(X, weights)
+        kernel: Any = self._start(X, weights)
         options: dict[str, Any] = {
             "optimize": self.optimizer is not None, "n_restarts": int(self.n_restarts_optimizer), "rng": rng,
         }  # fmt: skip
@@ -138,6 +142,12 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
                 f"{self._owner} needs rows of two classes or more; y has one class.", value=classes,
                 remedy="A class that is certain needs no model.",
             )  # fmt: skip
+        if isinstance(self.kernel, (list, tuple)) and (classes.size == 2 or len(self.kernel) != classes.size):
+            raise ParameterError(
+                self._owner, "kernel", "one kernel for two classes, which have one function"
+                if classes.size == 2 else f"one kernel, or a list of one for each of {classes.size} classes",
+                self.kernel,
+            )  # fmt: skip
         if classes.size > 2 and self.inference == "ep":
             raise ParameterError(
                 self._owner, "inference", "'auto' or 'laplace' for more than two classes: EP's sites would couple the "
@@ -148,6 +158,22 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
                 self._owner, "link", "'logit' for more than two classes: the multinomial probit has no closed form",
                 self.link,
             )  # fmt: skip
+
+    def _start(self, X: np.ndarray, weights: np.ndarray | None) -> Any:
+        if not isinstance(self.kernel, (list, tuple)):
+            return super()._start(X, weights)
+        return ClassKernels(tuple(self._default(X, weights) if each is None else each for each in self.kernel))
+
+    def _check_kernel(self) -> None:
+        if not isinstance(self.kernel, (list, tuple)):
+            super()._check_kernel()
+        elif not all(each is None or isinstance(each, Kernel) for each in self.kernel):
+            raise ParameterError(self._owner, "kernel", "a list of kernels, or None among them", self.kernel)
+
+    def _settle(self, belief: Any, outcomes: Any) -> None:
+        super()._settle(belief, outcomes)
+        if isinstance(self.kernel_, ClassKernels):
+            self.kernel_ = list(self.kernel_.kernels)
 
     def latent(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance (q,) of f at the rows of X; of k classes means (q, k) and covariances (q, k, k)."""

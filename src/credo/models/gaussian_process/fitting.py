@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +14,13 @@ from credo.inference.result import Result
 from credo.kernels import Differentiated, Kernel, Scaled
 from credo.models.gaussian_process.belief import Belief, as_values
 from credo.models.gaussian_process.defaults import default_kernel
+from credo.models.gaussian_process.fewer_rows import climb_from_fewer
 from credo.models.gaussian_process.learning import climb
 from credo.models.gaussian_process.mean import mean_of
 from credo.models.gaussian_process.noise import Stated, WithSlopes, noise_of
 from credo.models.gaussian_process.observations import Observations
 from credo.models.gaussian_process.solvers.base import Solver
+from credo.models.gaussian_process.solvers.exact import Exact
 from credo.models.gaussian_process.solvers.vecchia import Vecchia
 from credo.models.gaussian_process.solvers.vecchia_learning import climb_in_stages
 from credo.models.gaussian_process.solvers.white import has_white
@@ -120,6 +123,14 @@ def _units(y: np.ndarray, weights: np.ndarray, *, centred: bool, scaled: bool, c
     sd = size * np.where(sd > 1e-13, sd, 1.0)
     largest = sd.max()
     overall = float(largest * np.sqrt(np.mean(np.square(sd / largest))))
+    with np.errstate(over="ignore", under="ignore"):
+        square = np.square(sd)
+    if not np.all((square >= np.finfo(float).tiny) & (square < np.inf)):
+        raise DataError(
+            f"y has a standard deviation of {overall:.3g}, whose square is no normal number of double precision.",
+            value=overall,
+            remedy="Express y in another unit.",
+        )
     if not scaled:
         return Units(size * location, np.ones(sd.size)), overall
     return Units(size * location, np.full(sd.size, overall) if common else sd), 1.0
@@ -171,8 +182,15 @@ def choose_theta(
     rounds = PLACES if hasattr(belief.solver, "at") else 1
     theta = belief.theta
     for _ in range(rounds):
-        objective = _Objective(_placed(belief, theta), how, groups)
-        top = climb(objective, theta, belief.bounds, **options)
+        placed = _placed(belief, theta)
+        objective = _Objective(placed, how, groups)
+        top = (
+            climb_from_fewer(
+                objective, partial(_of_fewer, placed, how), len(placed.observations.X), theta, belief.bounds, **options
+            )
+            if groups is None and isinstance(belief.solver, Exact)
+            else climb(objective, theta, belief.bounds, **options)
+        )
         theta, options = top.theta, {**options, "n_restarts": 0}
     # The search mostly ends where it last looked; what it made there serves.
     last = objective.last
@@ -193,6 +211,10 @@ class _Objective:
             return score.value, score.theta
         prior, slope = self.last.log_prior()
         return score.value + prior, score.theta + slope
+
+
+def _of_fewer(belief: Belief, how: str, size: int) -> _Objective:
+    return _Objective(replace(belief, observations=belief.observations.some(size)), how, None)
 
 
 def _placed(belief: Belief, theta: np.ndarray) -> Belief:

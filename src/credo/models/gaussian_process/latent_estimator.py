@@ -59,6 +59,9 @@ class LatentEstimator(Readable, BaseEstimator):
         restarts = self.n_restarts_optimizer
         if isinstance(restarts, bool) or not isinstance(restarts, (int, np.integer)) or restarts < 0:
             raise ParameterError(self._owner, "n_restarts_optimizer", "an integer ≥ 0", restarts)
+        self._check_kernel()
+
+    def _check_kernel(self) -> None:
         if self.kernel is not None and not isinstance(self.kernel, Kernel):
             raise ParameterError(
                 self._owner, "kernel", "None or a kernel, such as 4.0 * cr.kernels.RBF(1.0)", self.kernel
@@ -77,9 +80,11 @@ class LatentEstimator(Readable, BaseEstimator):
         raise ParameterError(self._owner, "mean", '"zero", "constant" (learned) or a number', self.mean)
 
     def _start(self, X: np.ndarray, weights: np.ndarray | None) -> Kernel:
-        """The stated kernel; else 4 · Matérn 5/2, a lengthscale a column, with weak priors in the columns' units."""
-        if self.kernel is not None:
-            return self.kernel
+        """The stated kernel, or the default."""
+        return self._default(X, weights) if self.kernel is None else self.kernel
+
+    def _default(self, X: np.ndarray, weights: np.ndarray | None) -> Kernel:
+        """4 · Matérn 5/2, a lengthscale a column, with weak priors in the columns' units."""
         inner: Any = default_kernel(X, np.ones(len(X)) if weights is None else weights)
         # √variance ~ half-Normal(3) is variance ~ Gamma(½)
         prior = Gamma(shape=0.5, rate=0.5 / PRIOR_SD**2)

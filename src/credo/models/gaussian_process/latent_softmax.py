@@ -1,6 +1,6 @@
-"""`SoftmaxFit`: k latent Gaussian processes of one covariance, y_i ~ softmax(f_i1 … f_ik), learned by Laplace's method.
+"""`SoftmaxFit`: k latent Gaussian processes, y_i ~ softmax(f_i1 … f_ik), learned by Laplace's method.
 
-The classes share the kernel, as they share the features: h hyperparameters, not k h, which few rows a class can tell.
+The classes share one kernel: h hyperparameters, not k h, which few rows a class can tell. Or each has its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from credo.errors import NumericalError
 from credo.inference.latent_gaussian import SoftmaxPosterior, laplace_softmax
 from credo.inference.result import Result
 from credo.kernels import Kernel
+from credo.models.gaussian_process.class_kernels import ClassKernels
 from credo.models.gaussian_process.latent_certificate import DRAWS, checked
 from credo.models.gaussian_process.latent_evidence import MEAN_REACH
 from credo.models.gaussian_process.latent_ladder import report, require_memory, searched
@@ -33,12 +34,13 @@ CELLS = 2**22
 class SoftmaxFit:
     """The Gaussian at the mode, at the hyperparameters learned.
 
-    kernel : shared by the classes ; mean (k,) : constants of their prior means, summing to 0 where learned
-    X (n, d), codes (n,), weights (n,) > 0 or None ; pull (n, k) : ω (y − π) at the mode; E f_c = m_c + k(x, X) pull_c
+    kernel : shared by the classes, or `ClassKernels`
+    mean (k,) : constants of their prior means, summing to 0 where learned
+    X (n, d), codes (n,), weights (n,) > 0 or None ; pull (n, k) : ω (y − π) at the mode; E f_c = m_c + k_c(x, X) pull_c
     log_evidence, n_learned, result : as of `LatentFit`
     """
 
-    kernel: Kernel
+    kernel: Kernel | ClassKernels
     X: np.ndarray
     codes: np.ndarray
     mean: np.ndarray
@@ -51,7 +53,7 @@ class SoftmaxFit:
     @classmethod
     def learn(
         cls,
-        kernel: Kernel,
+        kernel: Kernel | ClassKernels,
         X: np.ndarray,
         codes: np.ndarray,
         n_classes: int,
@@ -73,7 +75,8 @@ class SoftmaxFit:
         top = None
         if optimize:
             top = searched(evidence, start, evidence.bounds(), evidence.names, "laplace", n_restarts, rng)
-        found, means = kernel, evidence.means(start)
+        found: Any = kernel
+        means = evidence.means(start)
         if top is not None:
             found, means = kernel.with_theta(top.theta[: kernel.theta.size]), evidence.means(top.theta)
         posterior = evidence.posterior(found(X), means)
@@ -112,16 +115,16 @@ class SoftmaxFit:
     def paths(self, X: np.ndarray, n: int) -> np.ndarray:
         """n draws of the functions at all rows of X at once, (n, q, k); always the same ones. Cost (qk)³."""
         k, q, curvature = self.n_classes, len(X), self.posterior.curvature
-        cross = self.kernel(self.X, X)
-        mean = self.mean + cross.T @ self.pull
+        cross = np.broadcast_to(self.kernel(self.X, X), (k, len(self.X), q))
+        mean = self.mean + np.einsum("cnq,nc->qc", cross, self.pull)
         narrowed = curvature.e @ cross
-        flat = np.moveaxis(narrowed, 0, 1).reshape(len(cross), k * q)
+        flat = np.moveaxis(narrowed, 0, 1).reshape(len(self.X), k * q)
         half = solve_lower(curvature.factor, flat)
         joint = half.T @ half
-        own = self.kernel(X)
+        own = np.broadcast_to(self.kernel(X), (k, q, q))
         for c in range(k):
             rows = slice(c * q, (c + 1) * q)
-            joint[rows, rows] += own - cross.T @ narrowed[c]
+            joint[rows, rows] += own[c] - cross[c].T @ narrowed[c]
         noise = np.random.default_rng(0).standard_normal((k * q, n))
         draws = cholesky(0.5 * (joint + joint.T), "the covariance of f").lower @ noise
         return mean + np.moveaxis(draws.reshape(k, q, n), (2, 1), (0, 1))
@@ -145,7 +148,7 @@ class _Evidence:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: Kernel | ClassKernels,
         X: np.ndarray,
         codes: np.ndarray,
         n_classes: int,
@@ -191,11 +194,12 @@ class _Evidence:
         return found
 
     def __call__(self, position: np.ndarray) -> tuple[float, np.ndarray]:
-        kernel = self.kernel.with_theta(position[: self.kernel.theta.size])
+        kernel: Any = self.kernel.with_theta(position[: self.kernel.theta.size])
         K, pullback = kernel.value_and_pullback(self.X)
         posterior = self.posterior(K, self.means(position))
         weight, along = posterior.evidence_weights()
-        gradient: list[Any] = [pullback(weight.sum(axis=0)) + kernel.log_prior_gradient()]
+        pulled = pullback(weight if isinstance(kernel, ClassKernels) else weight.sum(axis=0))
+        gradient: list[Any] = [pulled + kernel.log_prior_gradient()]
         if self.mean is None:
             each = along.sum(axis=0)
             gradient.append(each[:-1] - each[-1])

@@ -17,6 +17,7 @@ import scipy.optimize
 
 from credo.errors import NumericalError, ParameterError
 from credo.inference.result import Result
+from credo.models.gaussian_process.quasi_newton import Curvature, QuasiNewton
 
 __all__ = ["Climb", "climb"]
 
@@ -59,6 +60,7 @@ def climb(
     max_iter: int = MAX_ITER,
     names: Sequence[str] = (),
     inference: str = "evidence",
+    curvature: Curvature | None = None,
 ) -> Climb:
     """Maximise `objective` over a box.
 
@@ -70,6 +72,8 @@ def climb(
     n_restarts : further starts, scattered about the first by a factor e^1.5
     tol : nats; stop when the last step gained less, and slopes promise no more than its root
     names (h,) : of the entries of θ, for advice; inference : the rung that `result` names
+    curvature : θ → about −∂² of the objective there (h, h), positive definite, where that is cheap to have: the first
+        climb then takes its steps by it (`QuasiNewton`)
 
     Raises
     ------
@@ -91,7 +95,11 @@ def climb(
     scattered = start + SCATTER * rng.standard_normal((int(n_restarts), start.size))
     starts = [start, *np.clip(scattered, bounds[:, 0], bounds[:, 1])]
     searches = [_Ascent(objective) for _ in starts]
-    climbs = [search.run(each, bounds, tol, max_iter, inference) for search, each in zip(searches, starts, strict=True)]
+    known = [curvature, *[None] * int(n_restarts)]
+    climbs = [
+        search.run(each, bounds, tol, max_iter, inference, bent)
+        for search, each, bent in zip(searches, starts, known, strict=True)
+    ]
     best = max(climbs, key=lambda each: each.value)
     if best.value == -np.inf:
         if searches[0].error is not None:  # it names what is wrong
@@ -118,7 +126,15 @@ class _Ascent:
         self.trace: list[float] = []
         self.seconds: list[float] = []
 
-    def run(self, start: np.ndarray, bounds: np.ndarray, tol: float, max_iter: int, inference: str) -> Climb:
+    def run(
+        self,
+        start: np.ndarray,
+        bounds: np.ndarray,
+        tol: float,
+        max_iter: int,
+        inference: str,
+        curvature: Curvature | None = None,
+    ) -> Climb:
         self.clock = time.perf_counter()
         self.theta, self.gradient = start, np.zeros(start.size)
         value, gradient = self._evaluate(start)
@@ -126,7 +142,10 @@ class _Ascent:
             return Climb(start, value, gradient, Result("diverged", inference), ())
         self._accept(start, value, gradient)
         converged = True
-        if start.size:
+        if start.size and curvature is not None:
+            engine = QuasiNewton(self._evaluate, start, value, gradient, bounds, curvature)
+            converged = engine.run(tol, max_iter, lambda: self._accept(engine.theta, engine.value, engine.slope))
+        elif start.size:
             options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "gtol": np.sqrt(tol) / 10,
                        "ftol": tol / 10 / max(abs(value), 1.0)}  # fmt: skip
             found = scipy.optimize.minimize(

@@ -84,6 +84,12 @@ class Observations:
         }
         return Observations(**{**both, "row": row})
 
+    def some(self, size: int) -> Observations:
+        """So many of the distinct rows, scattered over all; the same ones each time, and more hold fewer."""
+        at = np.sort(np.random.default_rng(0).permutation(len(self.X))[:size])  # any will do
+        taken = {field.name: getattr(self, field.name)[at] for field in dataclasses.fields(self) if field.name != "row"}
+        return Observations(**taken, row=np.arange(len(at)))
+
     def noise(self, variance: np.ndarray) -> np.ndarray:
         """v (n,) = s/p of the distinct rows, from s (n,)."""
         return variance / self.precision
