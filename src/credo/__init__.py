@@ -50,10 +50,11 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "credo.models.density": ("KernelDensity", "Histogram"),
     "credo.models.network": ("BayesianNetwork", "NetworkDefinition", "NoisyOr", "NoisyMax", "Deterministic"),
     "credo.models.network.gaussian": (
-        "LinearGaussian", "LinearGaussianNetwork", "ConditionalGaussianNetwork", "NormalMixture",
+        "LinearGaussian", "LinearGaussianNetwork", "ConditionalGaussianNetwork", "CredibleNumber", "NormalMixture",
     ),
     "credo.models.network.learning": (
         "learn_network", "learn_structure", "learn_parameters", "edge_strengths", "score_structure",
+        "independence_test", "IndependenceTest",
     ),
     "credo.models.preference": ("PreferenceGP", "Preferences"),
     "credo.models.topics": ("PLSA", "LatentDirichletAllocation"),

@@ -286,15 +286,14 @@ def test_files_that_hold_something_else(credo, tmp_path):
     garbage, missing, odd, text = (tmp_path / name for name in ("g.credo", "m.credo", "o.credo", "a.txt"))
     garbage.write_text("no")
     text.write_text("no")
-    cr.save(cr.LinearGaussianNetwork([], {"x": cr.LinearGaussian(0.0, sd=1.0)}), odd)
+    cr.save(cr.LinearGaussian(0.0, sd=1.0), odd)
     for path, said in (
-        (garbage, "not a Credo file"), (missing, "No such file"), (odd, "LinearGaussianNetwork"), (text, "Rename it"),
-        (tmp_path / "m.txt", "no file"),
+        (garbage, "not a Credo file"), (missing, "No such file"), (odd, "a LinearGaussian, not a network"),
+        (text, "Rename it"), (tmp_path / "m.txt", "no file"),
     ):  # fmt: skip
         done = credo("network", "show", path)
         assert done.code == 1
         assert said in done.err
-    assert "credo.load(" in credo("network", "show", odd).err
     assert f"credo network show {ASIA}" in credo("show", ASIA).err
 
 
@@ -302,6 +301,20 @@ def test_evidence_against_do(credo):
     done = credo("network", "query", ASIA, "-t", "lung", "-e", "smoke=yes", "--do", "smoke=no")
     assert done.code == 2
     assert "smoke=no, as --do set it" in done.err
+
+
+def test_a_tornado_as_a_page(credo, tmp_path):
+    page = tmp_path / "lung.html"
+    asked = ("network", "query", ASIA, "-t", "lung", "-e", "xray=yes", "-o", str(page))
+    done = credo(*asked, "--sensitivity", "yes", "--json")
+    assert done.json["output"] == str(page)
+    text = page.read_text(encoding="utf-8")
+    assert text.count("<svg") == 2
+    assert "P(lung=yes | xray=yes)" in text
+    for wrong, told in ((asked, "unless --sensitivity"), ((*asked[:-1], "x.svg", "--sensitivity", "yes"), ".html")):
+        done = credo(*wrong)
+        assert done.code == 2
+        assert told in done.err
 
 
 def test_what_to_observe_next_and_what_the_answer_hangs_on(credo):

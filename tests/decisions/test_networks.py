@@ -272,9 +272,66 @@ def test_forgetting_is_worth_less_and_said():
     assert DecisionNetwork(**make).solve().expected_utility == pytest.approx(1.0)
     apart = DecisionNetwork(**make, no_forgetting=False)
     policy = apart.solve()
-    assert policy.optimal == "local"
+    assert policy.optimal == "global"  # the first has four rules, the second two: all are gone through
     assert policy.expected_utility == pytest.approx(0.5)
     assert policy["second"].observed == {}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_forgets_is_the_best_of_all_policies(seed):
+    """x knows a, y knows b alone: 4 × 4 policies, each valued by sums over the joint table."""
+    rng = np.random.default_rng(700 + seed)
+    a, b, u = rng.dirichlet(np.ones(2)), rng.dirichlet(np.ones(2), 2), rng.normal(size=(2, 2, 2, 2))
+    network = DecisionNetwork(
+        [("a", "b"), ("a", "u"), ("b", "u"), ("x", "u"), ("y", "u"), ("a", "x"), ("b", "y")],
+        {"a": a, "b": b}, {"u": u}, {"x": [0, 1], "y": [0, 1]}, no_forgetting=False,
+    )  # fmt: skip
+    joint = a[:, None] * b
+    rules = list(itertools.product((0, 1), repeat=2))
+    best = max(sum(joint[i, j] * u[i, j, x[i], y[j]] for i in (0, 1) for j in (0, 1)) for x in rules for y in rules)
+    policy = network.solve()
+    assert policy.optimal == "global"
+    assert policy.expected_utility == pytest.approx(best)
+    assert network.expected_utility(policy) == pytest.approx(best)
+
+
+def test_a_process_without_memory_is_solved_exactly():
+    """Each step sees the state alone, and its reward and the next state hang on nothing else: one pass is exact."""
+    rng = np.random.default_rng(1)
+    steps, move, reward = 6, rng.dirichlet(np.ones(3), (3, 2)), rng.normal(size=(3, 2))
+    edges, tables = [], {"s0": np.full(3, 1 / 3)}
+    for t in range(steps):
+        edges += [(f"s{t}", f"a{t}"), (f"s{t}", f"r{t}"), (f"a{t}", f"r{t}")]
+        if t + 1 < steps:
+            edges += [(f"s{t}", f"s{t + 1}"), (f"a{t}", f"s{t + 1}")]
+            tables[f"s{t + 1}"] = move
+    given = edges, tables, {f"r{t}": reward for t in range(steps)}, {f"a{t}": [0, 1] for t in range(steps)}
+    forgets, remembers = DecisionNetwork(*given, no_forgetting=False).solve(), DecisionNetwork(*given).solve()
+    assert forgets.optimal == "global"
+    assert forgets.expected_utility == pytest.approx(remembers.expected_utility)
+    assert forgets.to_dict() == remembers.to_dict()
+
+
+def test_too_many_policies_are_a_local_optimum_that_no_single_rule_betters():
+    """Two who know ten states each of a shared secret: 2^10 rules each, too many to go through."""
+    rng = np.random.default_rng(2)
+    a, b, u = rng.dirichlet(np.ones(10)), rng.dirichlet(np.ones(10), 10), rng.normal(size=(10, 10, 2, 2))
+    network = DecisionNetwork(
+        [("a", "b"), ("a", "u"), ("b", "u"), ("x", "u"), ("y", "u"), ("a", "x"), ("b", "y")],
+        {"a": a, "b": b}, {"u": u}, {"x": [0, 1], "y": [0, 1]}, no_forgetting=False,
+    )  # fmt: skip
+    policy = network.solve()
+    assert policy.optimal == "local"
+    weight = a[:, None] * b
+    x, y = policy["x"].choices, policy["y"].choices
+    i, j = np.arange(10), np.arange(10)
+    value = np.sum(weight * u[i[:, None], j, x[:, None], y])
+    assert policy.expected_utility == pytest.approx(value)
+    of_x = np.einsum("ij,ijk->ik", weight, u[i[:, None], j, :, y[None, :]])
+    of_y = np.einsum("ij,ijk->jk", weight, u[i[:, None], j, x[:, None], :])
+    assert of_x.max(axis=1).sum() == pytest.approx(value)
+    assert of_y.max(axis=1).sum() == pytest.approx(value)
+    assert network.solve().to_dict() == policy.to_dict()
 
 
 def test_ties_take_the_first_option():

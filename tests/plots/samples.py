@@ -53,6 +53,13 @@ def calibration() -> Calibration:
     return rank_calibration(ranks, 19, 0.01, rng)
 
 
+def network() -> cr.BayesianNetwork:
+    wet = "<wet> & cold, as it was seen"
+    return cr.BayesianNetwork(
+        [("rain", wet)], {"rain": {"no": 0.8, "yes": 0.2}, wet: {"no": {0: 0.9, 1: 0.1}, "yes": {0: 0.2, 1: 0.8}}}
+    )
+
+
 @functools.cache
 def figures() -> dict[str, plots.Figure]:
     X, y, model = rows()
@@ -72,6 +79,7 @@ def figures() -> dict[str, plots.Figure]:
     chains = draws()
     return {
         "forest": plots.forest(summary, unit="kg for a step of the column"),
+        "tornado": plots.tornado(network().sensitivity("rain", "yes", {"<wet> & cold, as it was seen": 1})),
         "posterior": plots.posterior_density(cr.Gamma(shape=3.0, rate=2.0), "rate"),
         "posterior-draws": plots.posterior_density(chains["w"][:, 0], "w[0]"),
         "band": plots.predictive_band(grid, along, column="flipper_length_mm", outcome="weight", rows=(X[:, 0], y)),

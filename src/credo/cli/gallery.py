@@ -20,49 +20,51 @@ __all__ = ["gallery"]
 PORT = 8765
 
 
+SpaceArgument = Annotated[
+    Path | None, typer.Argument(metavar="[SPACE.toml]", help="Parameters and ranges; may hold a [gallery] section.")
+]
+DemoOption = Annotated[str | None, typer.Option("--demo", metavar="NAME", help="smoke: a space to try, no file.")]
+PortOption = Annotated[
+    int | None, typer.Option("--port", min=0, max=65535, metavar="N", help=f"By default {PORT}; 0: any free one.")
+]
+BrowserOption = Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")]
+NameOption = Annotated[
+    str | None, typer.Option("--name", metavar="NAME", help="Of the gallery in its storage; by default gallery.")
+]
+CardsOption = Annotated[
+    int | None, typer.Option("--cards", min=2, max=9, metavar="N", help="Shown at once; by default 4.")
+]
+TemplateOption = Annotated[
+    Path | None, typer.Option("--template", metavar="FILE", help="HTML or SVG of a point, with {{ x }} for values.")
+]
+CommandOption = Annotated[
+    str | None,
+    typer.Option(
+        "--render-command", metavar="CMD",
+        help="A program that draws a point: {x} is a value, {out} the file to write, {width}, {height} its size. "
+        "Words as in a shell, yet none is run.",
+    ),
+]  # fmt: skip
+TypeOption = Annotated[
+    str | None, typer.Option("--render-type", metavar="TYPE", help="What it writes: png (the default), svg, mp4…")
+]
+HostOption = Annotated[
+    str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; other than this machine needs --token.")
+]
+TokenOption = Annotated[
+    str | None,
+    typer.Option("--token", metavar="TEXT", envvar="CREDO_GALLERY_TOKEN", help="What a browser must know to look."),
+]
+SeedOption = Annotated[int | None, typer.Option("--seed", min=0, metavar="N", help="Of a new gallery; by default 0.")]
+
+
 @with_terminal
 def gallery(
-    context: typer.Context,
-    terminal: Terminal,
-    space: Annotated[
-        Path | None, typer.Argument(metavar="[SPACE.toml]", help="Parameters and ranges; may hold a [gallery] section.")
-    ] = None,
-    demo: Annotated[str | None, typer.Option("--demo", metavar="NAME", help="smoke: a space to try, no file.")] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", min=0, max=65535, metavar="N", help=f"By default {PORT}; 0: any free one.")
-    ] = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Whether to open the browser.")] = True,
-    storage: StorageOption = None,
-    name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="Of the gallery in its storage; by default gallery.")
-    ] = None,
-    cards: Annotated[
-        int | None, typer.Option("--cards", min=2, max=9, metavar="N", help="Shown at once; by default 4.")
-    ] = None,
-    template: Annotated[
-        Path | None, typer.Option("--template", metavar="FILE", help="HTML or SVG of a point, with {{ x }} for values.")
-    ] = None,
-    render_command: Annotated[
-        str | None,
-        typer.Option(
-            "--render-command", metavar="CMD",
-            help="A program that draws a point: {x} is a value, {out} the file to write, {width}, {height} its size. "
-            "Words as in a shell, yet none is run.",
-        ),
-    ] = None,
-    render_type: Annotated[
-        str | None, typer.Option("--render-type", metavar="TYPE", help="What it writes: png (the default), svg, mp4…")
-    ] = None,
-    host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Where to listen; other than this machine needs --token.")
-    ] = "127.0.0.1",
-    token: Annotated[
-        str | None,
-        typer.Option("--token", metavar="TEXT", envvar="CREDO_GALLERY_TOKEN", help="What a browser must know to look."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", min=0, metavar="N", help="Of a new gallery; by default 0.")
-    ] = None,
+    context: typer.Context, terminal: Terminal, space: SpaceArgument = None, demo: DemoOption = None,
+    port: PortOption = None, browser: BrowserOption = True, storage: StorageOption = None, name: NameOption = None,
+    cards: CardsOption = None, template: TemplateOption = None, render_command: CommandOption = None,
+    render_type: TypeOption = None, host: HostOption = "127.0.0.1", token: TokenOption = None,
+    seed: SeedOption = None,
 ) -> None:  # fmt: skip
     """Serve a page that shows points, learns from choices what is liked, and proposes what to look at next.
 

@@ -1,4 +1,4 @@
-"""`credo network show|query|learn|predict`: networks of causes, from files and to files."""
+"""`credo network show|query|decide|learn|predict`: networks of causes, from files and to files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from credo.cli.options import DataArgument, DropOption, Reading, Seed, with_read
 from credo.cli.terminal import Terminal
 from credo.errors import DataError, ParameterError
 
-__all__ = ["app", "show", "query", "learn", "predict"]
+__all__ = ["app", "show", "query", "decide", "learn", "predict"]
 
 # Nodes, and rows, that a screen holds.
 _SHOWN = 40
@@ -26,10 +26,13 @@ app = typer.Typer(
 )
 
 FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="A network: BIF, XMLBIF, UAI, Hugin NET (gzip too), or Credo's own.")
+    str, typer.Argument(metavar="FILE", help="A network: BIF, XMLBIF, UAI, Hugin NET, JSON (gzip too), or Credo's own.")
 ]
 EvidenceOption = Annotated[
-    list[str] | None, typer.Option("--evidence", "-e", metavar="NODE=STATE", help="What was observed. Repeat.")
+    list[str] | None,
+    typer.Option(
+        "--evidence", "-e", metavar="NODE=STATE", help="What was observed (NODE=NUMBER of a real number). Repeat."
+    ),
 ]
 DoOption = Annotated[
     list[str] | None,
@@ -53,14 +56,17 @@ def show(
 ) -> None:
     """Show nodes, states, arrows and parameters of a network; with evidence, the probabilities of all states."""
     from credo.cli.network_answers import believed
-    from credo.cli.network_parts import belief_tables, listed, open_network, parsed, unset
+    from credo.cli.network_parts import belief_tables, listed, open_any, parsed, unset
     from credo.cli.text import grid, label_text
     from credo.numerics.readable import count, shortened
 
     if output is not None:
         _checked_picture(output, file)
     with terminal.step(f"Reading {file}"):
-        network = open_network(file)
+        network = open_any(file)
+    if hasattr(network, "kind"):
+        _show_other(terminal, network, file, evidence, do, output)
+        return
     d = network.definition_
     seen, set_ = parsed(d.states, evidence, "--evidence"), parsed(d.states, do, "--do")
     unset(seen, set_)
@@ -134,20 +140,30 @@ def query(
         str | None,
         typer.Option("--sensitivity", metavar="STATE", help="Numbers of the tables on which the target's STATE hangs."),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Of --sensitivity: its tornado diagram, as an .html page."),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Tell the probabilities of nodes given evidence and actions, the best explanation, or what hangs on what."""
     from credo.cli.network_answers import answer, explain, sensitive, worth
     from credo.cli.network_answers import joint as joint_law
-    from credo.cli.network_parts import listed, open_network, parsed, unset
+    from credo.cli.network_parts import listed, open_any, parsed, unset
     from credo.models.network.findings import known_node
 
     if not target and not mpe:
         raise ParameterError("", "--target", "given, or --mpe", None, "As in: --target lung --evidence xray=yes")
     if sum((mpe, joint, voi, sensitivity is not None)) > 1:
         raise ParameterError("", "--mpe, --joint, --voi, --sensitivity", "given one at a time", "several")
+    if output is not None:
+        _checked_page(output, file, sensitivity)
     with terminal.step(f"Reading {file}"):
-        network = open_network(file)
+        network = open_any(file)
+    if hasattr(network, "kind"):
+        other = {"--mpe": mpe, "--voi": voi, "--sensitivity": sensitivity is not None}
+        _query_other(terminal, network, file, target, evidence, do, joint, [name for name, at in other.items() if at])
+        return
     try:
         names = list(dict.fromkeys(known_node(network.states, name, "--target") for name in target or ()))
     except ParameterError as error:
@@ -164,12 +180,110 @@ def query(
     given = listed(seen, set_)
     with terminal.step("Computing"):
         if state is not None:
-            found = sensitive(asked, names, seen, given, state[names[0]])
+            found = sensitive(asked, names, seen, given, state[names[0]], output)
         else:
             ask = explain if mpe else joint_law if joint else worth if voi else answer
             found = ask(asked, names, seen, given, seed)
     terminal.document({**base, **found[0], "warnings": list(terminal.warned)})
     terminal.say(*found[1])
+    if output is not None:
+        terminal.say(f"Wrote {output}.")
+
+
+def _refuse_decisions(network: Any, file: str) -> None:
+    """Decision networks have a command of their own."""
+    from credo.errors import FileFormatError
+
+    if hasattr(network, "decisions"):
+        raise FileFormatError(f"{file} is a decision network.", value=file, remedy=f"Try: credo network decide {file}")
+
+
+def _show_other(
+    terminal: Terminal, network: Any, file: str, evidence: list[str] | None, do: list[str] | None, output: Path | None
+) -> None:
+    """A network of decisions, or of real numbers."""
+    from credo.cli.network_decisions import show_decisions
+    from credo.cli.network_numbers import findings_of, show_numbers
+    from credo.cli.network_parts import unset
+
+    if output is not None:
+        raise ParameterError("", "--output", f"left out: a {network.kind} has no picture", str(output))
+    if hasattr(network, "decisions"):
+        if evidence or do:
+            raise ParameterError(
+                "", "--evidence" if evidence else "--do", "left out: a decision network is asked by `decide`",
+                (evidence or do or [""])[0], f"Try: credo network decide {file} -e NODE=STATE",
+            )  # fmt: skip
+        document, lines = show_decisions(network, file)
+    else:
+        seen, set_ = findings_of(network, evidence, "--evidence"), findings_of(network, do, "--do")
+        unset(seen, set_)
+        document, lines = show_numbers(network, file, seen, set_)
+    terminal.document({**document, "warnings": list(terminal.warned)})
+    terminal.say(*lines)
+
+
+def _query_other(
+    terminal: Terminal, network: Any, file: str, target: list[str] | None, evidence: list[str] | None,
+    do: list[str] | None, joint: bool, unfit: list[str],
+) -> None:  # fmt: skip
+    """A network of real numbers."""
+    from credo.cli.network_numbers import answer_numbers, findings_of
+    from credo.cli.network_parts import listed, unset
+    from credo.models.network.gaussian.structure import known_name
+
+    _refuse_decisions(network, file)
+    if unfit:
+        raise ParameterError("", unfit[0], f"left out: a {network.kind} has no such answer", unfit[0])
+    seen, set_ = findings_of(network, evidence, "--evidence"), findings_of(network, do, "--do")
+    unset(seen, set_)
+    names = list(dict.fromkeys(known_name("", network.nodes, name, "--target") for name in target or ()))
+    if taken := [name for name in names if name in seen]:
+        raise ParameterError("", "--target", "a node without evidence", taken[0])
+    with terminal.step("Computing"):
+        asked = network.do(set_) if set_ else network
+        document, lines = answer_numbers(asked, names, seen, listed(seen, set_), joint)
+    base = {"kind": "network query", "network": Path(file).name, "evidence": seen, "do": set_}
+    terminal.document({**base, **document, "warnings": list(terminal.warned)})
+    terminal.say(*lines)
+
+
+@app.command(short_help="What is best to do: the policy of a decision network.")
+@with_terminal
+def decide(
+    context: typer.Context,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A decision network: JSON, or Credo's own.")],
+    terminal: Terminal,
+    evidence: EvidenceOption = None,
+    voi: Annotated[
+        bool, typer.Option("--voi", help="What it is worth to know each chance node before deciding.")
+    ] = False,
+) -> None:
+    """Tell the best option of every decision, by what is known then, and the utility that is expected."""
+    from credo.cli.network_decisions import checked_decisions, policy_answer, worth_of_knowing
+    from credo.cli.network_parts import listed, open_any, parsed
+
+    with terminal.step(f"Reading {file}"):
+        network = checked_decisions(open_any(file), file)
+    seen = parsed({node: network.diagram_.states[node] for node in network.chance}, evidence, "--evidence")
+    with terminal.step("Solving"):
+        document, lines = worth_of_knowing(network, seen) if voi else policy_answer(network, seen, listed(seen))
+    base = {"kind": "policy", "network": Path(file).name, "evidence": seen}
+    terminal.document({**base, **document, "warnings": list(terminal.warned)})
+    terminal.say(*lines)
+
+
+def _checked_page(path: Path, source: str, sensitivity: str | None) -> None:
+    from credo.cli.rows import check_writable
+
+    if sensitivity is None:
+        raise ParameterError(
+            "", "--output", "left out unless --sensitivity is given", str(path),
+            "A picture of the network: credo network show FILE -o picture.svg",
+        )  # fmt: skip
+    if path.suffix.lower() != ".html":
+        raise ParameterError("", "--output", "a name that ends in .html", str(path))
+    check_writable(path, (source,))
 
 
 def _checked_picture(path: Path, source: str) -> None:
@@ -209,7 +323,7 @@ def learn(
         str,
         typer.Option(
             "--structure", metavar="HOW",
-            help="hill-climb, chow-liu, tan, naive-bayes, or a file: lines PARENT,CHILD, or a network.",
+            help="hill-climb, pc, chow-liu, tan, naive-bayes, or a file: lines PARENT,CHILD, or a network.",
         ),
     ] = "hill-climb",
     score: Annotated[
@@ -279,7 +393,8 @@ def predict(
 ) -> None:  # fmt: skip
     """Predict a node for every row, from the row's other cells; any may be missing."""
     from credo.cli.network_learning import predicted_rows
-    from credo.cli.network_parts import at_line, header, open_network
+    from credo.cli.network_numbers import predicted_numbers
+    from credo.cli.network_parts import at_line, header, open_any
     from credo.cli.rows import check_writable, print_rows, write_rows
     from credo.cli.text import grid, label_text
     from credo.models.network.findings import known_node
@@ -288,15 +403,17 @@ def predict(
     if output is not None:
         check_writable(output, (file, data))
     with terminal.step(f"Reading {file}"):
-        network = open_network(file)
+        network = open_any(file)
+    _refuse_decisions(network, file)
+    predicted = predicted_numbers if hasattr(network, "kind") else predicted_rows
     try:
-        known_node(network.states, target)
+        known_node(dict.fromkeys(network.nodes, ()), target)
     except ParameterError as error:
         raise ParameterError("", "--target", error.constraint, error.value, error.remedy) from error
     with terminal.step(f"Predicting {data}"):
         table = reading.open(data)
         try:
-            rows = predicted_rows(network, table, target, tuple(keep or ()))
+            rows = predicted(network, table, target, tuple(keep or ()))
         except DataError as error:
             raise at_line(error, table) from error
     summary = {"kind": "network predictions", "target": target, "rows": rows.height}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 __all__ = ["answer", "believed", "explain", "joint", "sensitive", "worth"]
@@ -116,9 +117,9 @@ def worth(
 
 
 def sensitive(
-    network: Any, names: Sequence[str], seen: dict[str, Any], given: str, state: Any
+    network: Any, names: Sequence[str], seen: dict[str, Any], given: str, state: Any, page: Path | None = None
 ) -> tuple[dict[str, Any], Any]:
-    """The numbers of the tables on which P(target = state) hangs most."""
+    """The numbers of the tables on which P(target = state) hangs most; to a page too, with the network's picture."""
     from dataclasses import asdict
 
     from credo.cli.network_parts import header
@@ -126,6 +127,8 @@ def sensitive(
     from credo.numerics.readable import count
 
     found = network.sensitivity(names[0], state, seen)
+    if page is not None:
+        _write_page(network, seen, found, page)
     rows = []
     for each in found[:SHOWN]:
         above = ", ".join(f"{name}={label_text(at)}" for name, at in each.parents.items())
@@ -133,7 +136,16 @@ def sensitive(
         rows.append([header(what), *(f"{x:.6f}" for x in (each.value, each.low, each.high))])
     more = [f"… and {count(len(found) - SHOWN, 'number')} more."] if len(found) > SHOWN else []
     document = {"target": names[0], "state": label_text(state), "sensitivity": [asdict(each) for each in found]}
+    document["output"] = None if page is None else str(page)
     return document, [
         f"P({names[0]}={label_text(state)}{given}) if a number of a table were a tenth less, or more:",
         grid(["number", "is", "less", "more"], rows), *more,
     ]  # fmt: skip
+
+
+def _write_page(network: Any, seen: dict[str, Any], found: Any, path: Path) -> None:
+    from credo.models.network.drawing.picture import MOST_BARS
+    from credo.reports.sensitivity import write_sensitivity_html
+
+    drawn = network.picture(seen).svg() if len(network.nodes) <= MOST_BARS else None
+    write_sensitivity_html(found, path, network.name, drawn)

@@ -9,9 +9,9 @@ from credo.errors import DataError, ModelWarning, ParameterError, warn
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["learned_from", "predicted_rows", "read_categories", "told"]
+__all__ = ["frame_of", "learned_from", "predicted_rows", "read_categories", "told"]
 
-METHODS = {"hill-climb": "hill_climb", "chow-liu": "chow_liu", "tan": "tan", "naive-bayes": "naive_bayes"}
+METHODS = {"hill-climb": "hill_climb", "pc": "pc", "chow-liu": "chow_liu", "tan": "tan", "naive-bayes": "naive_bayes"}
 # Arrows that a screen holds.
 _SHOWN = 40
 
@@ -99,6 +99,7 @@ def told(found: Any, frame: pl.DataFrame, structure: str, name: str) -> tuple[di
         "edges": [{"parent": a, "child": b, "directed": (a, b) not in open_} for a, b in d.edges],
         "parameters": d.n_parameters, "structure": structure, "log_likelihood": found.log_likelihood,
         "score": None if chosen is None else {chosen.score_name: chosen.score}, "status": found.result.status,
+        "search": None if chosen is None or chosen.result is None else chosen.result.inference,
     }  # fmt: skip
     arrows = [f"{a} {'—' if (a, b) in open_ else '→'} {b}" for a, b in d.edges]
     lines = [
@@ -112,6 +113,8 @@ def told(found: Any, frame: pl.DataFrame, structure: str, name: str) -> tuple[di
     if chosen is not None and chosen.score_name != "log_likelihood":
         score = f", {chosen.score_name} {number(chosen.score, 7)}"
     lines.append(f"Log-likelihood {number(found.log_likelihood, 7)} nats{score}.")
+    if chosen is not None and chosen.result is not None and chosen.result.inference == "structural_em":
+        lines.append(f"Cells are missing: structural EM, in {count(chosen.result.n_iter, 'round')}.")
     return document, lines
 
 
@@ -152,10 +155,7 @@ def predicted_rows(network: Any, table: Any, target: str, keep: tuple[str, ...])
     if absent := [node for node in network.nodes if node not in used and node != target]:
         some = f"{', '.join(absent[:8])}{', …' if len(absent) > 8 else ''}"
         warn(f"{table.name} has no column for {some}: taken as missing.", ModelWarning)
-    types = {c.name: "category" for c in table.schema.columns if c.type == "boolean"}  # kept as written
-    types |= {name: _type_of(network.states[name]) for name in used}
-    columns = list(dict.fromkeys([*keep, *used]))
-    frame = table.with_schema(table.schema.with_types(types).select(columns)).read()
+    frame = frame_of(table, [*keep, *used], {name: network.states[name] for name in used})
     p = network.predict_proba(frame.select(used), target)
     own = network.states[target]
     bad = np.isnan(p[:, 0])
@@ -166,6 +166,13 @@ def predicted_rows(network: Any, table: Any, target: str, keep: tuple[str, ...])
     made["prediction"] = pl.Series("prediction", predicted)
     made.update({f"p({label_text(state)})": pl.Series(p[:, k]).fill_nan(None) for k, state in enumerate(own)})
     return pl.DataFrame(made)
+
+
+def frame_of(table: Any, columns: list[str], states: dict[str, tuple[Any, ...] | None]) -> pl.DataFrame:
+    """The rows of some columns, those of nodes by what their states are; None where a node is a real number."""
+    types = {c.name: "category" for c in table.schema.columns if c.type == "boolean"}  # kept as written
+    types |= {name: "number" if own is None else _type_of(own) for name, own in states.items()}
+    return table.with_schema(table.schema.with_types(types).select(list(dict.fromkeys(columns)))).read()
 
 
 def _type_of(states: tuple[Any, ...]) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 from credo.errors import DataError, ParameterError
 
 __all__ = [
-    "arrows_of", "at_line", "belief_tables", "checked_network_output", "header", "listed", "open_network", "parsed",
-    "state_of", "unset", "write_network_file",
+    "arrows_of", "at_line", "belief_tables", "checked_network_output", "cuts_of", "header", "listed", "open_any",
+    "open_network", "parsed", "state_of", "unset", "write_network_file",
 ]  # fmt: skip
 
 ENDINGS = (".bif", ".xmlbif", ".bifxml", ".xml", ".uai", ".net", ".credo")
@@ -31,21 +31,55 @@ def open_network(path: str) -> Any:
     """
     from credo.errors import FileFormatError
     from credo.models.network.network import BayesianNetwork
+
+    found = open_any(path)
+    if isinstance(found, BayesianNetwork):
+        return found
+    raise FileFormatError(
+        f"{path} holds a {type(found).__name__}, where a network of finitely many states without decisions is needed.",
+        value=path,
+    )
+
+
+def open_any(path: str) -> Any:
+    """The network in a file: of causes, of decisions, or of real numbers.
+
+    Raises
+    ------
+    FileFormatError : the file holds something else.
+    """
+    from credo.decisions.networks import DecisionNetwork
+    from credo.errors import FileFormatError
+    from credo.models.network.gaussian import ConditionalGaussianNetwork, LinearGaussianNetwork
+    from credo.models.network.network import BayesianNetwork
     from credo.saving import is_credo_file, load
 
+    kinds = (DecisionNetwork, LinearGaussianNetwork, ConditionalGaussianNetwork)
+    if path.lower().removesuffix(".gz").endswith(".json"):
+        return _read_document(path, kinds)
     if not (path.lower().endswith(".credo") or is_credo_file(path)):
         return _read_text(path)
     found = load(path)
-    if isinstance(found, BayesianNetwork):
+    if isinstance(found, (BayesianNetwork, *kinds)):
         return found
-    kind = type(found).__name__
-    if kind.endswith("Network"):  # of decisions, or of numbers
-        raise FileFormatError(
-            f"{path} holds a {kind}; `credo network` is for networks of finitely many states, without decisions.",
-            value=path,
-            remedy=f"Open it in Python: credo.load({path!r}).",
-        )
-    raise FileFormatError(f"{path} holds a {kind}, not a network.", value=path, remedy=f"Try: credo show {path}")
+    raise FileFormatError(
+        f"{path} holds a {type(found).__name__}, not a network.", value=path, remedy=f"Try: credo show {path}"
+    )
+
+
+def _read_document(path: str, kinds: tuple[Any, ...]) -> Any:
+    from credo.errors import FileFormatError
+    from credo.models.network.files.documents import document_kind
+
+    kind = document_kind(path)
+    for each in kinds:
+        if each.kind == kind:
+            return each.read(path)
+    raise FileFormatError(
+        f'{path} does not say which network it holds: its "kind" is {kind!r}, not '
+        f"{', '.join(repr(each.kind) for each in kinds)}.",
+        value=kind, remedy="Networks of causes are BIF, XMLBIF, UAI or Hugin NET files.",
+    )  # fmt: skip
 
 
 def _read_text(path: str) -> Any:
@@ -58,7 +92,7 @@ def _read_text(path: str) -> Any:
     if not os.path.exists(path):
         raise MissingFileError(f"There is no file {path!r}.", value=path)
     raise FileFormatError(
-        f"{path} does not say in which format it is: networks end in {', '.join(ENDINGS)}.", value=path,
+        f"{path} does not say in which format it is: networks end in {', '.join((*ENDINGS, '.json'))}.", value=path,
         remedy="Rename it.",
     )  # fmt: skip
 
@@ -125,9 +159,7 @@ def unset(seen: Mapping[str, Any], set_: Mapping[str, Any]) -> None:
 def _cut(states: States, text: str, option: str) -> tuple[str, Any]:
     from credo.models.network.findings import known_node, known_state
 
-    cuts = [(text[:i], text[i + 1 :]) for i, letter in enumerate(text) if letter == "="]
-    if not cuts:
-        raise ParameterError("", option, "NODE=STATE", text)
+    cuts = cuts_of(text, option, "NODE=STATE")
     known = [(node, state) for node, state in cuts if node in states]
     for node, state in known:
         place = state_of(states[node], state)
@@ -138,6 +170,14 @@ def _cut(states: States, text: str, option: str) -> tuple[str, Any]:
         return node, known_state(states[known_node(states, node)], node, state)
     except ParameterError as error:
         raise ParameterError("", option, f"about {error.constraint}", error.value, error.remedy) from error
+
+
+def cuts_of(text: str, option: str, wanted: str) -> list[tuple[str, str]]:
+    """All ways to cut at an =; an error without one."""
+    cuts = [(text[:i], text[i + 1 :]) for i, letter in enumerate(text) if letter == "="]
+    if not cuts:
+        raise ParameterError("", option, wanted, text)
+    return cuts
 
 
 def state_of(own: tuple[Any, ...], text: str) -> int | None:

@@ -15,7 +15,7 @@ __all__ = ["regress"]
 
 # As in `credo.program.formula.families`, which takes its time to import.
 FAMILIES = ("gaussian", "student_t", "bernoulli", "binomial", "poisson", "negative_binomial", "zero_inflated_poisson",
-            "gamma", "exponential", "lognormal", "beta", "ordinal")  # fmt: skip
+            "gamma", "exponential", "lognormal", "beta", "ordinal", "categorical")  # fmt: skip
 LINKS = ("logit", "probit", "cloglog")
 
 
@@ -40,6 +40,10 @@ def regress(
         str | None,
         typer.Option("--trials", metavar="COLUMN", help="Of the binomial, as k | trials(n): a column, or a number."),
     ] = None,
+    parameter: Annotated[
+        list[str] | None,
+        typer.Option("--parameter", metavar="FORMULA", help="What sigma, say, depends on: 'sigma ~ x'. Repeat."),
+    ] = None,
     interval: Annotated[float, typer.Option("--interval", metavar="MASS", help="What the intervals hold.")] = 0.9,
     levels: Annotated[
         list[str] | None, typer.Option("--levels", metavar="GROUP", help="Tell each level of this group too. Repeat.")
@@ -63,7 +67,14 @@ def regress(
     if output is not None:
         checked_output(output, data)
     groups = tuple(levels or ())
-    how = {"family": family, "link": link, "trials": trials, "draws": draws, "seed": seed}
+    how = {
+        "beside": tuple(parameter or ()),
+        "family": family,
+        "link": link,
+        "trials": trials,
+        "draws": draws,
+        "seed": seed,
+    }
     fit = _fitted(formula, data, reading, terminal, groups, **how)
     found = fit.summary(mass)
     by_level = {group: fit.summary(mass, group=group) for group in groups}
@@ -71,7 +82,7 @@ def regress(
         from credo.saving import save
 
         with terminal.step(f"Writing {output}"):
-            save(fit, output, about={"data": Path(data).name, "formula": str(fit.formula), "seed": seed})
+            save(fit, output, about={"data": Path(data).name, "formula": fit.said_formula, "seed": seed})
     said = {group: {row: summary[row] for row in summary} for group, summary in by_level.items()}
     rest = {"levels": said, "warnings": terminal.warned, "output": None if output is None else str(output)}
     terminal.document({**record(fit, found, mass), **rest})
@@ -85,16 +96,18 @@ def regress(
 
 def _fitted(
     formula: str, data: str, reading: Reading, terminal: Terminal, groups: tuple[str, ...], *, family: str,
-    link: str | None, trials: str | None, draws: int, seed: int,
+    link: str | None, trials: str | None, draws: int, seed: int, beside: tuple[str, ...],
 ) -> Any:  # fmt: skip
     from credo.errors import ParameterError
-    from credo.program.formula import parse
     from credo.program.formula import regress as fit_formula
+    from credo.program.formula.families import family_of
+    from credo.program.formula.predictors import read_formulas
 
     with terminal.step(f"Reading {data}"):
         table = reading.open(data)
-    read = parse(formula, table.columns)
-    known = list(dict.fromkeys(term.label for term in read.groups))
+    mean, others = read_formulas([formula, *beside], table.columns, family_of(family, link))
+    read = [mean, *others.values()]
+    known = list(dict.fromkeys(term.label for each in read for term in each.groups))
     for group in groups:
         if group not in known:
             wanted = f"a group of the formula: {', '.join(known)}" if known else "left out, as the formula has no group"

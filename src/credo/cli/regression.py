@@ -64,7 +64,7 @@ class SavedRegression:
         """
         import polars as pl
 
-        as_written = {name: "identifier" for name in keep if name not in self.fit.formula.inputs}
+        as_written = {name: "identifier" for name in keep if name not in self.fit.inputs}
         kept = pl.DataFrame()
         if keep:
             kept = pl.concat(list(table.with_schema(table.schema.with_types(as_written)).frames(columns=keep)))
@@ -77,7 +77,7 @@ class SavedRegression:
 
 def title_of(fit: Any) -> str:
     """The formula, the family (and its link, where another is usual), how many rows."""
-    return f"{fit.formula}   {fit.said_family}, {fit.n_rows:,} rows"
+    return f"{fit.said_formula}   {fit.said_family}, {fit.n_rows:,} rows"
 
 
 def summary_table(summary: Any, mass: float) -> Any:
@@ -102,7 +102,7 @@ def record(fit: Any, summary: Any, mass: float) -> dict[str, Any]:
     """The fit as JSON data."""
     return {
         "kind": "regression",
-        "formula": str(fit.formula),
+        "formula": fit.said_formula,
         "family": fit.family,
         "link": fit.of_family.link,
         "rows": fit.n_rows,

@@ -17,6 +17,7 @@ on matplotlib axes (extra `plots`) and reports write as SVG without it.
 `evidence`     its evidence over two hyperparameters
 `readings`, `hyperparameters`  what these ask of a Gaussian process
 `studies`      a study's trials in order, and which parameters matter; `fronts` two objectives
+`influences`   on which numbers of a network an answer hangs
 `slicing`, `parallel`  an objective along each parameter; trials as lines
 `trials`       what these ask of a study
 `contours`, `panels`  lines and shades of a surface; several charts below each other
@@ -73,6 +74,7 @@ from credo.plots.drawing import draw
 from credo.plots.evidence import EvidenceSurface, evidence_surface
 from credo.plots.fields import FunctionMaps, Surface, function_maps, surface
 from credo.plots.fronts import FrontFigure, HypervolumeFigure, front, hypervolume_history
+from credo.plots.influences import TornadoFigure, tornado
 from credo.plots.model_checks import (
     PriorQuantilesFigure,
     ReplicatesFigure,
@@ -188,4 +190,6 @@ __all__ = [
     "importances",
     "ObjectiveBelief",
     "objective_belief",
+    "TornadoFigure",
+    "tornado",
 ]

@@ -10,6 +10,7 @@
 `decision`     an example of acting on predictions
 `density`      the values of a column
 `checking`     a check of a model as a page
+`sensitivity`  what an answer of a network hangs on, as a page
 `topics`       topics as cards, and how the fit went
 `study`, `study_words`, `study_left`, `study_sampler`, `study_origin`  a study: what to do, whether to go on, what was
     tried; `study_page`, `study_terminal` the same as a page and for a terminal
@@ -21,6 +22,7 @@
 from credo.reports.build import Report, comparison_report, report
 from credo.reports.checking import check_html, write_check_html
 from credo.reports.page import to_html, write_html
+from credo.reports.sensitivity import sensitivity_html, write_sensitivity_html
 from credo.reports.study import StudyReport, study_report
 from credo.reports.study_page import study_html, write_study_html
 from credo.reports.study_terminal import study_lines
@@ -29,5 +31,6 @@ from credo.reports.terminal import lines
 __all__ = [
     "report", "comparison_report", "Report", "to_html", "write_html", "lines",
     "check_html", "write_check_html",
+    "sensitivity_html", "write_sensitivity_html",
     "StudyReport", "study_report", "study_html", "write_study_html", "study_lines",
 ]  # fmt: skip

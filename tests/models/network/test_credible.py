@@ -70,3 +70,36 @@ def test_the_doubt_stays_after_an_action(learned, tmp_path):
     cr.save(acted, tmp_path / "acted.credo")
     again = cr.load(tmp_path / "acted.credo").query_draws("wet", draws=40, random_state=3)
     np.testing.assert_array_equal(again.draws, answer.draws)
+
+
+def test_one_plan_for_many_questions(learned, monkeypatch):
+    """A question about the same nodes is planned once, whatever the states; what is kept does not go into files."""
+    from credo.models.network import credible
+
+    planned = []
+    compiled = credible.compile_plan
+    monkeypatch.setattr(credible, "compile_plan", lambda *a, **k: planned.append(a) or compiled(*a, **k))
+    network = cr.BayesianNetwork.from_state(learned.state(), 1)
+    for state in (True, False, True):
+        network.query_draws("rain", {"wet": state}, 5)
+    assert len(planned) == 1
+    network.query_draws("wet", {"rain": True}, 5)
+    assert len(planned) == 2
+    assert "_draw_plans" not in network.state()
+    acted = network.do({"rain": True})
+    assert acted.query_draws("wet", {}, 5).draws.shape == (5, 2)
+    assert len(planned) == 3
+
+
+def test_tiny_probabilities_underflow_nowhere():
+    """Twelve findings of 1e-30 each: products leave floating point, and the law is still that of the two hypotheses."""
+    n = 12
+    table = np.array([[1.0 - 1e-30, 1e-30], [1.0 - 2e-30, 2e-30]])
+    network = cr.BayesianNetwork(
+        [("h", f"e{i}") for i in range(n)], {"h": [0.5, 0.5], **{f"e{i}": table for i in range(n)}}
+    )
+    from credo.models.network.credible import credible_answer
+
+    tables = {node: t[None].repeat(3, axis=0) for node, t in network.definition_.tables.items()}
+    found = credible_answer(network, tables, "h", {f"e{i}": 1 for i in range(n)})
+    np.testing.assert_allclose(found.draws[:, 1], 2.0**n / (1 + 2.0**n), rtol=1e-12)

@@ -35,6 +35,7 @@ from credo.models.network.sampling.asking import (
     query_beyond_memory,
     sample,
 )
+from credo.models.network.sampling.blocks import blocks_of
 from credo.models.network.sampling.cutset import cutsets
 
 DATA = Path(__file__).parents[2] / "data" / "bayesnets"
@@ -231,18 +232,52 @@ def test_gibbs_is_within_its_errors(seed):
     assert np.isnan(found.log_probability)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_gibbs_moves_across_zeros(seed):
+    """Half of the nodes are functions of their parents; one node at a time no chain would leave its first state."""
+    rng = np.random.default_rng(seed)
+    network = random_network(rng, zeros=True)
+    leaf = network.nodes[-1]
+    state = max(network.marginals()[leaf], key=network.marginals()[leaf].get)
+    evidence = {leaf: state, "v2": np.linspace(0.3, 1.0, len(network.states["v2"]))}
+    found = gibbs(network.definition_, evidence, rng)
+    assert found.rhat < 1.01
+    for node, exact in marginal_array(network, evidence).items():
+        off = np.abs(np.array(list(found.marginals[node].values())) - exact)
+        assert np.all(off <= 1.2 * bound(network) * found.standard_errors[node] + 1e-12)
+
+
+def test_a_deterministic_or_that_is_seen():
+    """Ten causes, of which one at least is there: P(cause | or) = p/(1 − Π(1 − p)). Five standard errors, ten times."""
+    p = np.linspace(0.02, 0.3, 10)
+    table = np.zeros((2,) * 11)
+    table[..., 1] = 1.0
+    table[(0,) * 10] = [1.0, 0.0]
+    network = BayesianNetwork(
+        [(f"c{i}", "or") for i in range(10)],
+        {**{f"c{i}": [1 - q, q] for i, q in enumerate(p)}, "or": table},
+    )
+    found = gibbs(network.definition_, {"or": 1}, np.random.default_rng(1))
+    for i, q in enumerate(p):
+        error = found.standard_errors[f"c{i}"][1]
+        assert abs(found.marginals[f"c{i}"][1] - q / (1 - np.prod(1 - p))) < 5 * error
+
+
 def test_gibbs_says_where_it_cannot_move():
-    """Two nodes that must be equal: no chain ever leaves its first state, and estimates are of first states alone."""
-    equal = BayesianNetwork([("a", "b")], {"a": [0.5, 0.5], "b": np.eye(2)}, {"a": (0, 1), "b": (0, 1)})
+    """Thirteen nodes that must all be equal are too many states for one block; pairs never leave their first state."""
+    n = 13
+    edges = [(f"x{i}", f"x{i + 1}") for i in range(n - 1)]
+    equal = BayesianNetwork(edges, {"x0": [0.5, 0.5], **{f"x{i}": np.eye(2) for i in range(1, n)}})
     with (
-        pytest.warns(ModelWarning, match="tables of b hold zeros"),
+        pytest.warns(ModelWarning, match="tables of x1, x2, .* lock more nodes"),
         pytest.warns(ConvergenceWarning, match="not settled"),
     ):
         found = gibbs(equal.definition_, None, np.random.default_rng(3), n_draws=500)
     assert found.rhat > 1.01
-    # Once it is known which state b is in, the zeros of the others do not matter.
-    with pytest.warns(ModelWarning):
-        gibbs(equal.definition_, {"a": 0}, np.random.default_rng(0), n_draws=500)
+    # Once it is known which state one is in, the tables beside it do not lock any more: two blocks are left.
+    blocks = blocks_of(NetworkArrays.of(equal.definition_), NetworkArrays.of(equal.definition_).findings({"x6": 0}))
+    assert sorted(map(len, blocks.groups)) == [6, 6]
+    assert blocks.torn == ()
 
 
 def test_few_draws_that_count_are_said():
@@ -266,7 +301,7 @@ def test_evidence_that_cannot_be():
         condition_on_cutset(network.definition_, evidence, 400)
     with pytest.raises(ZeroProbabilityError):
         approximate_marginals(network, evidence, rng)
-    with pytest.warns(ModelWarning), pytest.raises(NumericalError, match="no first state"):
+    with pytest.raises(NumericalError, match="no first state"):
         gibbs(network.definition_, evidence, rng)
 
 

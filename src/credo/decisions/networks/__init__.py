@@ -6,6 +6,8 @@
 `names`      what a user names, checked
 `requisite`  which of the things known can matter to a decision
 `solving`    the best rule of one decision after another, the last first
+`limited`    decisions that forget: when that is exact, and what is gone through where it is not
+`documents`  networks as JSON
 `policy`     `Policy`, `DecisionRule`: what to do, by what was seen
 """
 

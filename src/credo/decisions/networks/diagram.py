@@ -79,9 +79,11 @@ def checked_diagram(
     no_forgetting: bool,
 ) -> Diagram:
     """The diagram, or an error that names the node."""
+    information = {} if information is None else information
+    states = {} if states is None else states
     for parameter, value in (
-        ("tables", tables), ("utilities", utilities), ("decisions", decisions), ("information", information or {}),
-        ("states", states or {}),
+        ("tables", tables), ("utilities", utilities), ("decisions", decisions), ("information", information),
+        ("states", states),
     ):  # fmt: skip
         if not isinstance(value, Mapping):
             raise ParameterError(OWNER, parameter, "a mapping from names", value)
@@ -93,7 +95,7 @@ def checked_diagram(
     options = {name: known_states(name, values) for name, values in decisions.items()}
     arrows, told, into = _sorted_edges(edges, information, decisions, utilities)
     uniform = {name: np.full(len(values), 1.0 / len(values)) for name, values in options.items()}
-    definition = NetworkDefinition.from_edges(arrows, {**tables, **uniform}, {**(states or {}), **options})
+    definition = NetworkDefinition.from_edges(arrows, {**tables, **uniform}, {**states, **options})
     for decision, seen in told.items():
         for node in seen:
             known_node(definition.states, node, f"information[{decision!r}]")

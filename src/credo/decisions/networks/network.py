@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from credo.decisions.networks import documents
 from credo.decisions.networks.diagram import Diagram, checked_diagram
 from credo.decisions.networks.names import OWNER, checked_limit, known_node, known_state, names_in
 from credo.decisions.networks.policy import DecisionRule, Policy
 from credo.decisions.networks.solving import best_policy, expected_utility
 from credo.errors import ParameterError
+from credo.models.network.files.documents import DocumentFile
 from credo.models.network.separation import reached
 from credo.probability.factors.elimination import MEMORY_LIMIT
 from credo.saving import register
@@ -20,7 +22,7 @@ __all__ = ["DecisionNetwork"]
 
 
 @register
-class DecisionNetwork:
+class DecisionNetwork(DocumentFile):
     """An influence diagram: a Bayesian network in which some nodes are decided, and utilities say what is wanted.
 
         max over policies of E[Σ utilities]
@@ -77,6 +79,11 @@ class DecisionNetwork:
     >>> round(umbrella.value_of_information("umbrella", "weather"), 6)
     13.3
     """
+
+    kind = "decision network"
+    keys = documents.KEYS
+    #: what `credo show` says of a file that holds one
+    applied_by = "credo network decide {}"
 
     def __init__(
         self,
@@ -173,7 +180,7 @@ class DecisionNetwork:
     # -- within --------------------------------------------------------------------------------------------------
 
     def _decision(self, name: Any) -> str:
-        if name not in self.decisions:
+        if not isinstance(name, str) or name not in self.decisions:
             raise ParameterError(OWNER, "decision", f"one of {list(self.decisions)}", name)
         return name
 
@@ -220,6 +227,13 @@ class DecisionNetwork:
     def from_state(cls, state: Mapping[str, Any], version: int) -> DecisionNetwork:
         """The inverse of `state`."""
         return cls(**state)
+
+    def _document(self) -> dict[str, Any]:
+        return documents.document_of(self)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any]) -> DecisionNetwork:
+        return cls(**{"tables": {}, **documents.from_document(document)})
 
     def __reduce__(self) -> Any:
         return DecisionNetwork.from_state, (self.state(), 1)

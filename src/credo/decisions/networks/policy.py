@@ -74,7 +74,8 @@ class Policy:
 
     rules : decision → `DecisionRule`
     expected_utility : the sum of all utilities that is expected under it
-    optimal : "global", or "local": no single rule can be bettered alone (networks that forget)
+    optimal : "global": no policy is better; or "local", of several decisions that forget: the best of nine climbs, in
+        which no single rule can be bettered alone
     evidence : what was known before any decision
     """
 

@@ -7,19 +7,22 @@ looks at R has the expected utilities
 
 each a sum of products over that network: a query with the utility (shifted to be ≥ 0) as one more factor. Where nothing
 is forgotten, the best rule of the last decision does not depend on the rules before it, so that these may be anything
-that excludes nothing (here: options at random), and one pass backwards is the exact solution. Where things are
-forgotten the pass is repeated while it betters the policy (single policy updating), to a local optimum.
+that excludes nothing (here: options at random), and one pass backwards is the exact solution. So it is in another order
+for some decisions that forget (`limited`). For others the pass is repeated while it betters the policy (single policy
+updating), to a local optimum.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from credo.decisions.networks.diagram import Diagram
+from credo.decisions.networks.limited import Rules, all_rules, random_rules, soluble_order
 from credo.decisions.networks.names import impossible
 from credo.decisions.networks.policy import DecisionRule, Policy
 from credo.decisions.networks.requisite import requisite
@@ -32,23 +35,68 @@ __all__ = ["best_policy", "expected_utility"]
 TIE = 1e-12
 # Sweeps of single policy updating; each must better the policy, and there are finitely many.
 MOST_SWEEPS = 100
+# Climbs from rules drawn, beside the one from options at random, for decisions that forget.
+STARTS = 8
 
 
 def best_policy(diagram: Diagram, evidence: dict[str, Any], memory_limit: int, no_forgetting: bool) -> Policy:
-    """The optimal policy; a local optimum for several decisions that forget."""
-    rules: dict[str, DecisionRule] = {}
-    known = not no_forgetting and len(diagram.decisions) > 1
-    value = -math.inf
-    for _ in range(MOST_SWEEPS if known else 1):
-        new = dict(rules)
-        for decision in reversed(list(diagram.decisions)):
-            new[decision] = best_rule(diagram, decision, new, evidence, memory_limit)
-        gained = expected_utility(diagram, new, evidence, memory_limit)
-        if gained <= value + TIE * max(abs(value), 1.0) and math.isfinite(value):
+    """The optimal policy; of several decisions that forget a local optimum, where no better can be proved."""
+    order = list(reversed(list(diagram.decisions)))
+    if not no_forgetting and len(order) > 1:
+        exact = soluble_order(diagram, evidence)
+        if exact is None:
+            return _limited(diagram, order, evidence, memory_limit)
+        order = exact
+    return _policy(diagram, _swept(diagram, order, {}, evidence, memory_limit), evidence, memory_limit, "global")
+
+
+def _swept(diagram: Diagram, order: list[str], rules: Rules, evidence: dict[str, Any], memory_limit: int) -> Rules:
+    """Every decision's rule bettered in turn, those of the others given."""
+    new = dict(rules)
+    for decision in order:
+        new[decision] = best_rule(diagram, decision, new, evidence, memory_limit)
+    return new
+
+
+def _policy(diagram: Diagram, rules: Rules, evidence: dict[str, Any], memory_limit: int, optimal: str) -> Policy:
+    value = expected_utility(diagram, rules, evidence, memory_limit)
+    return Policy({decision: rules[decision] for decision in diagram.decisions}, value, optimal, evidence)
+
+
+def _limited(diagram: Diagram, order: list[str], evidence: dict[str, Any], memory_limit: int) -> Policy:
+    """The best of several climbs; it is the best there is if all rules can be gone through."""
+    rng = np.random.default_rng(0)  # starts of a search, not part of the answer
+    starts: list[Rules] = [{}, *(random_rules(diagram, evidence, rng) for _ in range(STARTS))]
+    best = max(
+        (_climbed(diagram, order, rules, evidence, memory_limit) for rules in starts),
+        key=lambda policy: policy.expected_utility,
+    )
+    few = all_rules(diagram, evidence)
+    if few is None:
+        return best
+    largest, combinations = few
+    for others in combinations():
+        rules = {**others, largest: best_rule(diagram, largest, others, evidence, memory_limit)}
+        value = expected_utility(diagram, rules, evidence, memory_limit)
+        if _better(value, best.expected_utility):
+            best = _climbed(diagram, order, rules, evidence, memory_limit)
+    return replace(best, optimal="global")
+
+
+def _better(value: float, best: float) -> bool:
+    return value > best + TIE * max(abs(best), 1.0)
+
+
+def _climbed(diagram: Diagram, order: list[str], rules: Rules, evidence: dict[str, Any], memory_limit: int) -> Policy:
+    """Sweeps while they better the policy: no single rule can be bettered then."""
+    best: Policy | None = None
+    for _ in range(MOST_SWEEPS):
+        new = _policy(diagram, _swept(diagram, order, rules, evidence, memory_limit), evidence, memory_limit, "local")
+        if best is not None and not _better(new.expected_utility, best.expected_utility):
             break
-        rules, value = new, gained
-    ordered = {decision: rules[decision] for decision in diagram.decisions}
-    return Policy(ordered, value, "local" if known else "global", evidence)
+        best, rules = new, dict(new.rules)
+    assert best is not None
+    return best
 
 
 def best_rule(
@@ -83,6 +131,7 @@ def best_rule(
     best = np.where(possible[..., None], total, 0.0)
     # the first of the options that are best but for rounding
     choices = np.argmax(best >= best.max(axis=-1, keepdims=True) - TIE * reach, axis=-1)
+    total[np.abs(total) < TIE * reach] = 0.0  # what rounding left of 0
     total[~possible] = np.nan
     return DecisionRule(decision, options, {node: diagram.states[node] for node in observed}, choices, total)
 

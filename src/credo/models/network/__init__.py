@@ -2,10 +2,13 @@
 
 `network`     `BayesianNetwork`: the questions, answered exactly by `credo.probability.factors`
 `row_questions`  the questions of many rows, which `batch` answers
+`naming`      columns called by numbers
 `findings`    evidence, and what is wrong with it
 `definition`  `NetworkDefinition`: states, parents and tables, checked; what every other file here speaks
 `tables`      a node's table from dicts, arrays, factors; its rows checked
 `nodes`       tables by rule: deterministic, noisy-OR, noisy-MAX
+`arrow_questions`  the questions of the arrows alone
+`causes`      back-door and front-door sets
 `separation`  d-separation and its paths, Markov blankets
 `analysis`, `derivatives`  sensitivity, value of information, conflict
 `credible`    answers under draws of the tables

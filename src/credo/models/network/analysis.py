@@ -40,21 +40,34 @@ class Influence:
     slope: float
 
     @property
+    def name(self) -> str:
+        """Which number it is, as "xray=yes | either=no"."""
+        given = ", ".join(f"{name}={state}" for name, state in self.parents.items())
+        return f"{self.node}={self.state}{' | ' if given else ''}{given}"
+
+    @property
     def range(self) -> float:
         """Width of the bar in a tornado diagram."""
         return abs(self.high - self.low)
 
 
 class Tornado(list[Influence]):
-    """Influences, the widest first; printed, the first ten as a table."""
+    """Influences, the widest first; printed, the first ten as a table; `credo.plots.tornado` draws them.
+
+    question, answer : what is asked, as "P(lung=yes | smoke=no)", and its answer as the tables are
+    share : by which numbers were moved
+    """
+
+    def __init__(self, found: Iterable[Influence] = (), question: str = "", answer: float = np.nan, share: float = 0.1):
+        super().__init__(found)
+        self.question, self.answer, self.share = question, answer, share
 
     def __repr__(self) -> str:
         if not self:
             return "Tornado([])"
         rows = [("probability in a table", "value", "moved to", "answer", "slope")]
         for each in self[:_PRINTED]:
-            given = ", ".join(f"{name}={state}" for name, state in each.parents.items())
-            what = f"P({each.node}={each.state}{' | ' if given else ''}{given})"
+            what = f"P({each.name})"
             at, ends = (f"{low:.4g} … {high:.4g}" for low, high in (each.at, (each.low, each.high)))
             rows.append((what, f"{each.value:.4g}", at, ends, f"{each.slope:.3g}"))
         wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -92,7 +105,10 @@ def sensitivity(
     for node in nodes:
         above = ratio * part.by_node[node], ratio * part.total
         found += _of_family(definition, node, above, (whole.by_node[node], whole.total), share)
-    return Tornado(sorted(found, key=lambda each: -np.nan_to_num(each.range)))
+    given = ", ".join(f"{name}={seen}" for name, seen in evidence.items())
+    question = f"P({target}={state}{' | ' if given else ''}{given})"
+    answer = float(ratio * part.total / whole.total)
+    return Tornado(sorted(found, key=lambda each: -np.nan_to_num(each.range)), question, answer, share)
 
 
 def _of_family(

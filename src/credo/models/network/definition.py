@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import ParameterError
+from credo.models.network.naming import listed
 from credo.models.network.tables import MAX_PARENTS, checked_table, known_states, table_of
 from credo.saving import register
 
@@ -252,8 +253,8 @@ def _known_properties(nodes: Mapping[str, Any], properties: Any) -> dict[str, tu
 def _graph(names: Iterable[str], edges: Iterable[Any]) -> tuple[list[str], dict[str, tuple[str, ...]]]:
     """Nodes in order of mention, and the parents of each."""
     above: dict[str, list[str]] = {name: [] for name in names}
-    for edge in edges:
-        pair = tuple(edge) if not isinstance(edge, str) else ()
+    for edge in listed(_OWNER, "edges", edges, "pairs of names (parent, child)"):
+        pair = tuple(edge) if isinstance(edge, Iterable) and not isinstance(edge, str) else ()
         if len(pair) != 2 or not all(isinstance(name, str) for name in pair):
             raise ParameterError(_OWNER, "edges", "pairs of names (parent, child)", edge)
         parent, child = pair

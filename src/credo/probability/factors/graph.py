@@ -31,8 +31,8 @@ __all__ = ["FactorGraph"]
 
 # Plans kept; the oldest goes first.
 MOST_PLANS = 4096
-# Scores for each entry in search of an order, of a question that is not of a batch: as long as some hundred answers.
-HASTE = 0.125
+# Scores for each entry in search of an order, of a question that is not of a batch: as long as some ten answers.
+HASTE = 0.2
 # How far from 1 the sums of a conditional table may be for it to be left out where it cannot matter.
 ROUNDING = 1e-12
 

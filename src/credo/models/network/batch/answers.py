@@ -10,6 +10,7 @@ from credo.errors import DataWarning, ParameterError, ZeroProbabilityError, warn
 from credo.models.network.batch.cells import codes_of, filled
 from credo.models.network.batch.rows import LAW, MAXIMUM, TOTAL, answer_rows
 from credo.models.network.findings import known_node
+from credo.models.network.naming import renamed, text_named
 
 if TYPE_CHECKING:
     from credo.models.network.network import BayesianNetwork
@@ -45,24 +46,25 @@ def _laws(method: str, network: BayesianNetwork, frame: Any, target: str, error:
     owner = f"BayesianNetwork.{method}"
     known_node(network.states, target, "target")
     _checked(owner, error)
-    codes = codes_of(owner, frame, network.states, target)
+    codes = codes_of(owner, text_named(frame, network.nodes)[0], network.states, target)
     found = answer_rows(network, codes, target, LAW)
     _report(owner, found.impossible, error, "NaN" if method == "predict_proba" else "None")
     return found.laws
 
 
 def log_likelihood(network: BayesianNetwork, frame: Any) -> np.ndarray:
-    codes = codes_of("BayesianNetwork.log_likelihood", frame, network.states)
+    codes = codes_of("BayesianNetwork.log_likelihood", text_named(frame, network.nodes)[0], network.states)
     return answer_rows(network, codes, None, TOTAL).logs
 
 
 def impute(network: BayesianNetwork, frame: Any, error: str) -> Any:
     owner = "BayesianNetwork.impute"
     _checked(owner, error)
+    frame, called = text_named(frame, network.nodes)
     codes = codes_of(owner, frame, network.states)
     found = answer_rows(network, codes, None, MAXIMUM)
     _report(owner, found.impossible, error, "left as they are")
-    return filled(frame, network.states, np.where(found.impossible, codes, found.codes), codes)
+    return renamed(filled(frame, network.states, np.where(found.impossible, codes, found.codes), codes), called)
 
 
 def _checked(owner: str, error: str) -> None:

@@ -126,6 +126,13 @@ def prepare(net, room, kind):  # type: ignore[no-untyped-def]
         if b >= 0:
             for i in range(net[U(AXIS_AT + b)], net[U(AXIS_AT + b + 1)]):
                 room[U(SB + net[U(AXES + i)])] = 0
+        # the one that holds the innermost axis of the result comes first
+        if join and b >= 0 and middle > floor and room[U(PROGRAM + middle - 3)] == 0:
+            a, b = b, a
+            for i in range(PROGRAM + floor + 1, PROGRAM + end, 4):
+                m = room[U(i)]
+                room[U(i)] = room[U(i + 1)]
+                room[U(i + 1)] = m
         p = PROGRAM + at
         room[U(p)], room[U(p + 1)], room[U(p + 2)], room[U(p + 3)] = k, a, b, (middle - floor) // 4
         room[U(p + 4)], room[U(p + 5)], room[U(p + 6)], room[U(p + 7)] = (end - middle) // 4, told, size, int(entries)
@@ -184,8 +191,32 @@ def evaluate(net, room, tables, cells, row, work, scale, kind, fresh):  # type: 
             for c in range(COUNTS, COUNTS + n_out + n_gone):
                 room[U(c)] = 0
             pb, qb, done = p, q, 0
+            blocks = 0  # entries side by side that share the factors of b: four at once
+            if p1 == 1 and q1 == 0 and rows == 1 and kind != MAXIMUM:
+                blocks = n1 & ~3
             while done < size:
-                for i in range(n1):
+                for i in range(0, blocks, 4):
+                    v0 = v1 = v2 = v3 = 0.0
+                    pr, qr = pb + i, qb
+                    for _ in range(n0):
+                        value = B[U(qr)]
+                        v0 += A[U(pr)] * value
+                        v1 += A[U(pr + 1)] * value
+                        v2 += A[U(pr + 2)] * value
+                        v3 += A[U(pr + 3)] * value
+                        pr += p0
+                        qr += q0
+                    j = o + done + i
+                    work[U(j)] = v0
+                    work[U(j + 1)] = v1
+                    work[U(j + 2)] = v2
+                    work[U(j + 3)] = v3
+                    top = max(max(top, v0), max(v1, max(v2, v3)))
+                    value = min(min(v0, v1), min(v2, v3))
+                    if value < TINY:
+                        for j in range(o + done + i, o + done + i + 4):
+                            lost |= (work[U(j)] < TINY) & (work[U(j)] > 0.0)
+                for i in range(blocks, n1):
                     value = 0.0
                     pr, qr = pb + i * p1, qb + i * q1
                     for _ in range(rows):

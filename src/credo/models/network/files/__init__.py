@@ -6,6 +6,7 @@
 `numbers`, `quotients`  its numbers, in bulk and correctly rounded
 `assemble`, `state_types`  nodes and tables become a definition; states that are no text
 `limits`  what a file may ask for
+`documents`  networks of decisions and of real numbers, as JSON
 """
 
 from __future__ import annotations

@@ -7,18 +7,28 @@
 `rows`              many rows, grouped by the cells that they miss
 `columns`           tables to numbers and back
 `learning`          regressions, and EM where cells are missing
+`credible`          answers under draws of the equations
 `conditional`       `ConditionalGaussianNetwork`: discrete nodes above continuous ones
 `mixed_structure`   its nodes, arrows and equations, checked
 `components`        continuous nodes that hang together, under each configuration of their discrete parents
 `mixture`           `NormalMixture`: several continuous nodes together
 `mixed_learning`    its tables and equations from rows
 `mixed_sampling`    draws given evidence
-`mixed_rows`        many rows
+`mixed_rows`, `mixed_questions`  many rows
+`documents`         both as JSON
 """
 
 from credo.models.network.gaussian.conditional import ConditionalGaussianNetwork
+from credo.models.network.gaussian.credible import CredibleNumber
 from credo.models.network.gaussian.equation import LinearGaussian
 from credo.models.network.gaussian.mixture import NormalMixture
 from credo.models.network.gaussian.network import LinearGaussianNetwork, Moments
 
-__all__ = ["ConditionalGaussianNetwork", "LinearGaussian", "LinearGaussianNetwork", "Moments", "NormalMixture"]
+__all__ = [
+    "ConditionalGaussianNetwork",
+    "CredibleNumber",
+    "LinearGaussian",
+    "LinearGaussianNetwork",
+    "Moments",
+    "NormalMixture",
+]

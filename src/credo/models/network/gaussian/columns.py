@@ -9,6 +9,7 @@ import numpy as np
 
 from credo.errors import DataError, DataWarning, warn
 from credo.models.network.batch.cells import is_row
+from credo.models.network.naming import renamed, text_named
 
 __all__ = ["columns_of", "numbers_of", "with_columns"]
 
@@ -16,6 +17,7 @@ __all__ = ["columns_of", "numbers_of", "with_columns"]
 def columns_of(owner: str, frame: Any, nodes: Sequence[str]) -> tuple[dict[str, Any], int]:
     """({node: its cells}, rows), of the nodes that are columns. Columns that are no nodes are passed over; where a node
     is no column either, with a warning."""
+    frame, _ = text_named(frame, nodes)
     if isinstance(frame, np.ndarray):
         if frame.ndim != 2 or frame.shape[1] != len(nodes):
             raise DataError(
@@ -121,12 +123,14 @@ def with_columns(owner: str, frame: Any, nodes: Sequence[str], made: Mapping[str
         for node, cells in made.items():
             out[:, list(nodes).index(node)] = cells
         return out
+    frame, called = text_named(frame, nodes)
     lists = {node: np.asarray(cells).tolist() for node, cells in made.items()}
     if isinstance(frame, (list, tuple)):
-        return [{**row, **{node: cells[i] for node, cells in lists.items()}} for i, row in enumerate(frame)]
+        rows = [{**row, **{node: cells[i] for node, cells in lists.items()}} for i, row in enumerate(frame)]
+        return renamed(rows, called)
     if isinstance(frame, Mapping):
         alone = is_row(frame)
-        return {**frame, **{node: lists[node][0] if alone else made[node] for node in made}}
+        return renamed({**frame, **{node: lists[node][0] if alone else made[node] for node in made}}, called)
     import narwhals as nw
 
     native = _native(owner, frame)
@@ -134,4 +138,4 @@ def with_columns(owner: str, frame: Any, nodes: Sequence[str], made: Mapping[str
     if native.implementation.is_pandas_like():
         index = nw.maybe_get_index(native)
         added = [nw.maybe_set_index(series, index=index) for series in added]
-    return native.with_columns(*added).to_native()
+    return renamed(native.with_columns(*added).to_native(), called)

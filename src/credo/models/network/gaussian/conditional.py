@@ -10,11 +10,15 @@ import numpy as np
 
 from credo.errors import ParameterError, UnavailableError, ZeroProbabilityError
 from credo.models.network.definition import NetworkDefinition
+from credo.models.network.files.documents import DocumentFile
+from credo.models.network.gaussian import documents
 from credo.models.network.gaussian.components import Component, Evaluated, evaluate, split_components
 from credo.models.network.gaussian.equation import LinearGaussian
+from credo.models.network.gaussian.mixed_questions import MixedRowQuestions
 from credo.models.network.gaussian.mixed_structure import (
     OWNER,
     MixedStructure,
+    by_configuration,
     cells_of,
     checked_evidence,
     checked_limit,
@@ -23,6 +27,8 @@ from credo.models.network.gaussian.mixed_structure import (
 from credo.models.network.gaussian.mixture import NormalMixture, scalar_law
 from credo.models.network.gaussian.network import Moments
 from credo.models.network.gaussian.structure import names_of
+from credo.models.network.naming import mapped
+from credo.numerics.random import as_generator
 from credo.probability.factors import Factor, FactorGraph
 from credo.probability.factors.elimination import MEMORY_LIMIT
 from credo.saving import register
@@ -31,7 +37,7 @@ __all__ = ["ConditionalGaussianNetwork"]
 
 
 @register
-class ConditionalGaussianNetwork:
+class ConditionalGaussianNetwork(MixedRowQuestions, DocumentFile):
     """Discrete nodes with tables; continuous nodes that are linear in their continuous parents given the discrete ones.
 
         x = b(d) + Σ w(d) · parent + N(0, sd(d)²),  d the states of the discrete parents
@@ -89,6 +95,10 @@ class ConditionalGaussianNetwork:
     >>> round(float(height.mean), 3), round(float(height.sd), 3)
     (164.658, 6.127)
     """
+
+    kind = "conditional Gaussian network"
+    keys = documents.CONDITIONAL_KEYS
+    applied_by = "credo network show {}"
 
     def __init__(
         self,
@@ -209,6 +219,7 @@ class ConditionalGaussianNetwork:
     def do(self, actions: Mapping[str, Any]) -> ConditionalGaussianNetwork:
         """The network in which nodes are set from outside: their arrows cut, their states or values given."""
         self._ready()
+        actions = mapped(OWNER, "actions", actions, "a mapping {node: state or number}")
         hard, numbers = checked_evidence(self.structure_, self.states, actions)
         d = self.definition_
         tables = {} if d is None else dict(d.tables)
@@ -225,31 +236,9 @@ class ConditionalGaussianNetwork:
         from credo.models.network.gaussian.mixed_sampling import sample
 
         hard, numbers = checked_evidence(self.structure_, self.states, evidence)
-        return sample(self, n, hard, numbers, np.random.default_rng(random_state))
+        return sample(self, n, hard, numbers, as_generator(random_state))
 
-    # -- many rows -----------------------------------------------------------------------------------------------
-
-    def predict_proba(self, frame: Any, target: str) -> np.ndarray:
-        """P(discrete target | the row's other cells) for each row (n, states); any may be missing.
-
-        frame : a pandas, polars or Arrow table, a mapping from nodes to cells, or a list of dicts. Impossible rows are
-            NaN, with a warning.
-        """
-        from credo.models.network.gaussian.mixed_rows import predict_proba
-
-        return predict_proba(self, frame, target)
-
-    def predict(self, frame: Any, target: str) -> np.ndarray:
-        """The most probable state of a discrete target, or the mean of a continuous one, for each row (n,)."""
-        from credo.models.network.gaussian.mixed_rows import predict
-
-        return predict(self, frame, target)
-
-    def log_likelihood(self, frame: Any) -> np.ndarray:
-        """log p(the row's cells) for each row (n,): missing ones are summed and integrated out."""
-        from credo.models.network.gaussian.mixed_rows import log_likelihood
-
-        return log_likelihood(self, frame)
+    # -- from rows ------------------------------------------------------------------------------------------------
 
     def fit(self, frame: Any, *, method: str = "bayes", sample_weight: Any = None) -> ConditionalGaussianNetwork:
         """Learn tables by counting and equations by regression, one for each configuration of the discrete parents.
@@ -337,7 +326,7 @@ class ConditionalGaussianNetwork:
         """Whether edges, tables and equations are the same."""
         if not isinstance(other, ConditionalGaussianNetwork):
             return NotImplemented
-        mine, its = self.state(), other.state()
+        mine, its = ({**each.state(), "equations": by_configuration(each)} for each in (self, other))
         return all(mine[key] == its[key] for key in ("edges", "equations", "definition", "discrete"))
 
     __hash__ = None  # type: ignore[assignment]
@@ -371,6 +360,13 @@ class ConditionalGaussianNetwork:
 
     def __reduce__(self) -> Any:
         return type(self).from_state, (self.state(), 1)
+
+    def _document(self) -> dict[str, Any]:
+        return documents.conditional_document(self)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any]) -> ConditionalGaussianNetwork:
+        return cls(**documents.conditional_arguments(document))
 
     def __repr__(self) -> str:
         s: MixedStructure = self.structure_

@@ -10,6 +10,7 @@ import numpy as np
 from credo.errors import DataError, DataWarning, NotIdentifiedError, ParameterError, warn
 from credo.inference.em import EMModel, em
 from credo.inference.result import Result
+from credo.models.network.gaussian.credible import LevelBelief
 from credo.models.network.gaussian.equation import LinearGaussian
 from credo.models.network.gaussian.equations import residual, responses, whitened
 from credo.models.network.gaussian.rows import patterns
@@ -32,7 +33,7 @@ def fit_equations(
     tol: float,
     max_iter: int,
 ) -> tuple[dict[str, LinearGaussian], dict[str, Any], Result]:
-    """(equations, posteriors of nodes with parents under "bayes", how it went) from x (n, nodes), NaN where missing."""
+    """(equations, posteriors under "bayes", how it went) from x (n, nodes), NaN where missing."""
     checked_method(owner, method)
     weight = checked_weight(owner, sample_weight, len(x))
     names = list(parents)
@@ -94,6 +95,8 @@ def fit_node(
         if divisor <= 0.0:
             raise _too_few(owner, node, total)
         sd, posterior = np.sqrt(squares / divisor), None
+        if method == "bayes" and squares > 0.0:
+            posterior = LevelBelief(float(intercept), float(squares), total)
     if sd <= EXACT * np.abs(y).max(initial=0.0):
         sd = 0.0
         warn(f"{owner}: the rows determine {node!r} exactly, so its sd is 0.", DataWarning)

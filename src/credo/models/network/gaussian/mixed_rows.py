@@ -25,7 +25,7 @@ from credo.probability.factors import Factor, FactorGraph
 if TYPE_CHECKING:
     from credo.models.network.gaussian.conditional import ConditionalGaussianNetwork
 
-__all__ = ["log_likelihood", "predict", "predict_proba"]
+__all__ = ["log_likelihood", "predict", "predict_moments", "predict_proba"]
 
 # Configurations of a component that become one variable of a graph; beyond, its K² table would dominate.
 MOST_STATES = 512
@@ -37,7 +37,8 @@ BLOCK = 4096
 class Block:
     """rows: their numbers; what their cells say of the graph's variables; scale (rows,): log of what was divided out.
 
-    variable, means (rows, K) : of a continuous target, its component's variable and its mean in each configuration
+    variable, means, variances (rows, K) : of a continuous target, its component's variable, and its mean and variance
+        in each configuration
     """
 
     rows: np.ndarray
@@ -46,6 +47,7 @@ class Block:
     scale: np.ndarray
     variable: Any
     means: np.ndarray
+    variances: np.ndarray
 
     @property
     def log_densities(self) -> np.ndarray:
@@ -88,15 +90,25 @@ def predict(network: ConditionalGaussianNetwork, frame: Any, target: str) -> np.
         if bad.any():
             found[bad] = None
         return found
-    n, blocks = _blocks(network, "predict", frame, target)
-    found = np.full(n, np.nan)
+    return predict_moments(network, frame, target, "predict")[0]
+
+
+def predict_moments(
+    network: ConditionalGaussianNetwork, frame: Any, target: str, method: str = "predict_moments"
+) -> tuple[np.ndarray, np.ndarray]:
+    if known_name(OWNER, network.nodes, target, "target") in network.states:
+        raise ParameterError(f"{OWNER}.{method}", "target", "a continuous node", target, "Of others ask predict_proba.")
+    n, blocks = _blocks(network, method, frame, target)
+    mean, sd = np.full(n, np.nan), np.full(n, np.nan)
     for block in blocks:
         possible = np.isfinite(np.broadcast_to(block.log_densities, len(block.rows)))
         if possible.any():
-            weights = block.law(block.variable, possible)
-            found[block.rows[possible]] = np.sum(weights * block.means[possible], axis=1)
-    _report("predict", np.isnan(found))
-    return found
+            weights, means, at = block.law(block.variable, possible), block.means[possible], block.rows[possible]
+            mean[at] = np.sum(weights * means, axis=1)
+            off = np.square(means - mean[at, None]) + block.variances[possible]
+            sd[at] = np.sqrt(np.sum(weights * off, axis=1))
+    _report(method, np.isnan(mean))
+    return mean, sd
 
 
 def _report(method: str, bad: np.ndarray) -> None:
@@ -156,7 +168,7 @@ def _block(
         node: ((np.arange(len(states[node]))[:, None] == code) | (code < 0)).astype(np.float64)
         for node, code in codes.items()
     }
-    scale, variable, means = np.zeros(n), None, np.empty(0)
+    scale, variable, means, variances = np.zeros(n), None, np.empty(0), np.empty(0)
     for i, component in enumerate(parts):
         sizes = [len(states[name]) for name in component.scope]
         own = [node for node in targets if node in component.nodes]
@@ -174,10 +186,11 @@ def _block(
         scale = scale + top
         if own:
             variable, means = _name(i), np.broadcast_to(found.means[..., 0], logs.shape)
+            variances = np.broadcast_to(np.square(found.rows[:, 0]).sum(axis=-1), logs.shape)
     if not likelihoods and states:  # a batch needs a likelihood of something
         first = next(iter(states))
         likelihoods[first] = np.ones((len(states[first]), n))
-    return Block(rows, graph, likelihoods, scale, variable, means)
+    return Block(rows, graph, likelihoods, scale, variable, means, variances)
 
 
 def _name(place: int) -> tuple[str, int]:

@@ -14,9 +14,13 @@ from credo.models.network import findings
 from credo.models.network.gaussian.components import Cells
 from credo.models.network.gaussian.equation import LinearGaussian, number
 from credo.models.network.gaussian.structure import known_name, pairs_of, parents_of, sorted_nodes
+from credo.models.network.naming import named
 from credo.models.network.tables import table_size
 
-__all__ = ["OWNER", "MixedStructure", "cells_of", "checked_evidence", "equations_by_states", "structure_of"]
+__all__ = [
+    "OWNER", "MixedStructure", "by_configuration", "cells_of", "checked_evidence", "equations_by_states",
+    "structure_of",
+]  # fmt: skip
 
 OWNER = "ConditionalGaussianNetwork"
 
@@ -54,11 +58,11 @@ def structure_of(
     for parameter, value in (("tables", tables), ("equations", equations), ("states", states)):
         if value is not None and not isinstance(value, Mapping):
             raise ParameterError(OWNER, parameter, "a mapping from names", value)
-    finite = dict.fromkeys([*(tables or ()), *(states or ()), *([discrete] if isinstance(discrete, str) else discrete)])
+    finite = dict.fromkeys([*(tables or ()), *(states or ()), *named(OWNER, "discrete", discrete)])
     if both := [name for name in equations or () if name in finite]:
         raise ParameterError(OWNER, "equations", "of continuous nodes", both[0], "A node has a table or an equation.")
     pairs = pairs_of(OWNER, edges)
-    parents = parents_of(OWNER, pairs, [*finite, *(equations or ()), *continuous])
+    parents = parents_of(OWNER, pairs, [*finite, *(equations or ()), *named(OWNER, "continuous", continuous)])
     order = sorted_nodes(OWNER, parents)
     for node in finite:
         if bad := next((p for p in parents[node] if p not in finite), None):
@@ -115,6 +119,17 @@ def equations_by_states(
         if not isinstance(found[key], LinearGaussian):
             raise ParameterError(OWNER, where, f"a LinearGaussian for {key}", found[key])
     return found
+
+
+def by_configuration(network: Any) -> dict[str, Any]:
+    """{node: {tuple of the discrete parents' states: equation}}, however they were given; None before `fit`."""
+    if not hasattr(network, "equations_"):
+        return {}
+    split = network.structure_.split
+    return {
+        node: equations_by_states(node, given, {p: network.states[p] for p in split(node)[0]})
+        for node, given in network.equations_.items()
+    }
 
 
 def _gathered(where: str, given: Any, axes: list[tuple[str, tuple[Any, ...]]], key: tuple[Any, ...]) -> dict[Any, Any]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from credo.distributions import MultivariateNormal, Normal
 from credo.errors import DataWarning, ParameterError, UnavailableError, ZeroProbabilityError, warn
+from credo.models.network.files.documents import DocumentFile
+from credo.models.network.gaussian import documents
 from credo.models.network.gaussian.columns import columns_of, numbers_of, with_columns
 from credo.models.network.gaussian.equation import LinearGaussian
 from credo.models.network.gaussian.equations import lower_factor, residual, responses, whitened
 from credo.models.network.gaussian.rows import conditional_moments, log_densities
 from credo.models.network.gaussian.structure import (
+    checked_equations,
     known_evidence,
     known_name,
     names_of,
@@ -23,7 +26,12 @@ from credo.models.network.gaussian.structure import (
     places,
     sorted_nodes,
 )
+from credo.models.network.naming import mapped, named
+from credo.numerics.random import as_generator
 from credo.saving import register
+
+if TYPE_CHECKING:
+    from credo.models.network.gaussian.credible import CredibleNumber
 
 __all__ = ["LinearGaussianNetwork", "Moments"]
 
@@ -38,7 +46,7 @@ class Moments(NamedTuple):
 
 
 @register
-class LinearGaussianNetwork:
+class LinearGaussianNetwork(DocumentFile):
     """xᵢ = bᵢ + Σⱼ wᵢⱼ xⱼ + N(0, sdᵢ²), the sum over the parents of i: all nodes together are a multivariate normal.
 
     Parameters
@@ -54,7 +62,8 @@ class LinearGaussianNetwork:
     Attributes
     ----------
     equations_ : node → `LinearGaussian`
-    posterior_, result_ : after `fit`: node → its regression's `LinearPosterior` (with parents, "bayes"); how it went
+    posterior_, result_ : after `fit` by "bayes": node → its regression's `LinearPosterior`, without parents a
+        `LevelBelief`; how it went
 
     Raises
     ------
@@ -88,6 +97,10 @@ class LinearGaussianNetwork:
     10.0
     """
 
+    kind = "linear-Gaussian network"
+    keys = documents.LINEAR_KEYS
+    applied_by = "credo network show {}"
+
     def __init__(
         self,
         edges: Iterable[tuple[str, str]],
@@ -95,12 +108,13 @@ class LinearGaussianNetwork:
         *,
         nodes: Iterable[str] = (),
     ) -> None:
-        named = list(nodes)
+        given = mapped(OWNER, "equations", equations, "a mapping {node: LinearGaussian}")
         self.edges = pairs_of(OWNER, edges)
-        self._parents = parents_of(OWNER, self.edges, [*named, *(equations or ())])
+        self._parents = parents_of(OWNER, self.edges, [*named(OWNER, "nodes", nodes), *given])
         self._order = sorted_nodes(OWNER, self._parents)
+        self.posterior_: dict[str, Any] = {}
         if equations is not None:
-            self.equations_ = _checked_equations(self._parents, equations)
+            self.equations_ = checked_equations(OWNER, self._parents, equations)
 
     # -- its parts -----------------------------------------------------------------------------------------------
 
@@ -188,7 +202,25 @@ class LinearGaussianNetwork:
         values = known_evidence(OWNER, self.nodes, actions)
         equations = {**self.equations_, **{node: LinearGaussian(value, sd=0.0) for node, value in values.items()}}
         edges = [edge for edge in self.edges if edge[1] not in values]
-        return LinearGaussianNetwork(edges, equations)
+        made = LinearGaussianNetwork(edges, equations)
+        made.posterior_ = {node: belief for node, belief in self.posterior_.items() if node not in values}
+        return made
+
+    def query_draws(
+        self, target: str, evidence: Mapping[str, float] | None = None, draws: int = 400, *, random_state: Any = 0
+    ) -> CredibleNumber:
+        """p(target | evidence) under draws of the equations from their posterior, of a network learned from rows.
+
+        ``answer.interval(0.9)`` holds the target, ``answer.mean_interval(0.9)`` its expectation: how sure the rows
+        leave one of it; ``answer.variance`` is the sum of ``aleatoric`` and ``epistemic``. Cost: d³/3 a draw.
+
+        Raises `UnavailableError` where the equations were stated, or estimated by "mle".
+        """
+        from credo.models.network.gaussian.credible import credible_number
+
+        if isinstance(draws, bool) or not isinstance(draws, (int, np.integer)) or draws < 1:
+            raise ParameterError(f"{OWNER}.query_draws", "draws", "an integer ≥ 1", draws)
+        return credible_number(self, target, evidence, int(draws), as_generator(random_state))
 
     def sample(
         self, n: int, evidence: Mapping[str, float] | None = None, *, random_state: Any = None
@@ -196,7 +228,7 @@ class LinearGaussianNetwork:
         """n draws of all nodes given the evidence, exact and independent: {node: (n,)}."""
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             raise ParameterError(OWNER, "n", "an integer ≥ 0", n)
-        rng = np.random.default_rng(random_state)
+        rng = as_generator(random_state)
         seen = known_evidence(OWNER, self.nodes, evidence)
         hidden = [node for node in self.nodes if node not in seen]
         found = {node: np.full(n, value) for node, value in seen.items()}
@@ -222,6 +254,10 @@ class LinearGaussianNetwork:
             rows = np.flatnonzero(~(sd > 0.0))[:10].tolist()
             raise UnavailableError(f"{OWNER}: {target!r} has no density in rows {rows}: it is determined.", value=rows)
         return Normal(mean, sd)
+
+    def predict_moments(self, frame: Any, target: str) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and sd of the target for each row (n,) and (n,); sd 0 where the row's cells determine it."""
+        return self._rows("predict_moments", frame, target)
 
     def log_likelihood(self, frame: Any) -> np.ndarray:
         """log p(the row's cells) for each row (n,): missing cells are integrated out."""
@@ -332,34 +368,31 @@ class LinearGaussianNetwork:
 
     def __eq__(self, other: object) -> bool:
         """Whether nodes, edges and equations are the same."""
-        return isinstance(other, LinearGaussianNetwork) and self.state() == other.state()
+        if not isinstance(other, LinearGaussianNetwork):
+            return NotImplemented
+        mine, its = self.state(), other.state()
+        return all(mine[key] == its[key] for key in ("edges", "equations", "nodes"))
 
     __hash__ = None  # type: ignore[assignment]
 
     def state(self) -> dict[str, Any]:
-        """What a file keeps: not the posteriors."""
+        """What a file keeps."""
         equations = dict(self.equations_) if hasattr(self, "equations_") else None
-        return {"edges": self.edges, "equations": equations, "nodes": self.nodes}
+        return {"edges": self.edges, "equations": equations, "nodes": self.nodes, "posterior": self.posterior_}
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any], version: int) -> LinearGaussianNetwork:
         """The inverse of `state`."""
-        return cls(state["edges"], state["equations"], nodes=state["nodes"])
+        made = cls(state["edges"], state["equations"], nodes=state["nodes"])
+        made.posterior_ = dict(state.get("posterior", {}))
+        return made
+
+    def _document(self) -> dict[str, Any]:
+        return documents.linear_document(self)
+
+    @classmethod
+    def _from_document(cls, document: dict[str, Any]) -> LinearGaussianNetwork:
+        return cls(**documents.linear_arguments(document))
 
     def __repr__(self) -> str:
         return f"<{OWNER} {len(self.nodes)} nodes, {len(self.edges)} edges>"
-
-
-def _checked_equations(parents: Mapping[str, tuple[str, ...]], equations: Any) -> dict[str, LinearGaussian]:
-    if not isinstance(equations, Mapping):
-        raise ParameterError(OWNER, "equations", "a mapping {node: LinearGaussian}", equations)
-    for node, above in parents.items():
-        own = equations.get(node)
-        if not isinstance(own, LinearGaussian):
-            raise ParameterError(OWNER, f"equations[{node!r}]", "a LinearGaussian", own)
-        if set(own.coefficients) != set(above):
-            raise ParameterError(
-                OWNER, f"equations[{node!r}]", f"with a coefficient for each parent ({', '.join(above) or 'none'})",
-                dict(own.coefficients),
-            )  # fmt: skip
-    return {node: equations[node] for node in parents}

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from credo.errors import ParameterError
-from credo.models.network.gaussian.equation import number
+from credo.models.network.gaussian.equation import LinearGaussian, number
 
-__all__ = ["known_evidence", "known_name", "names_of", "pairs_of", "parents_of", "places", "sorted_nodes"]
+__all__ = [
+    "checked_equations", "known_evidence", "known_name", "names_of", "pairs_of", "parents_of", "places", "sorted_nodes",
+]  # fmt: skip
 
 
 def pairs_of(owner: str, edges: Any) -> tuple[tuple[str, str], ...]:
@@ -88,3 +90,19 @@ def known_evidence(owner: str, names: Sequence[str], evidence: Any) -> dict[str,
 def places(names: Sequence[str], wanted: Iterable[str]) -> np.ndarray:
     index = {name: i for i, name in enumerate(names)}
     return np.array([index[name] for name in wanted], dtype=np.int64)
+
+
+def checked_equations(owner: str, parents: Mapping[str, tuple[str, ...]], equations: Any) -> dict[str, LinearGaussian]:
+    """One for each node, with a coefficient for each parent; in the order of the nodes."""
+    if not isinstance(equations, Mapping):
+        raise ParameterError(owner, "equations", "a mapping {node: LinearGaussian}", equations)
+    for node, above in parents.items():
+        own = equations.get(node)
+        if not isinstance(own, LinearGaussian):
+            raise ParameterError(owner, f"equations[{node!r}]", "a LinearGaussian", own)
+        if set(own.coefficients) != set(above):
+            raise ParameterError(
+                owner, f"equations[{node!r}]", f"with a coefficient for each parent ({', '.join(above) or 'none'})",
+                dict(own.coefficients),
+            )  # fmt: skip
+    return {node: equations[node] for node in parents}

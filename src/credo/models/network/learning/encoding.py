@@ -10,6 +10,7 @@ import numpy as np
 
 from credo.errors import DataError, DataWarning, ParameterError, warn
 from credo.models.network.learning.rows import CodedRows, coded_rows
+from credo.models.network.naming import listed, mapped
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,7 +57,11 @@ def code_table(
         if weights not in columns:
             raise ParameterError(owner, "sample_weight", f"a column among {', '.join(columns)}", weights)
         weights = columns.pop(weights).to_numpy()
-    given = {} if states is None else {str(name): tuple(values) for name, values in states.items()}
+    stated = mapped(owner, "states", states, "a mapping {column: its states}")
+    given = {
+        str(name): tuple(listed(owner, f"states[{name!r}]", values, "a list of states"))
+        for name, values in stated.items()
+    }
     absent = [name for name in given if name not in columns]
     if absent and not hidden:
         raise ParameterError(owner, "states", f"about columns among {', '.join(list(columns)[:12])}", absent[0])

@@ -9,11 +9,14 @@ from typing import Any
 from credo.errors import ParameterError
 from credo.inference.result import Result
 from credo.models.network.definition import NetworkDefinition
-from credo.models.network.learning.completing import climb_completed, few_complete
+from credo.models.network.learning.constraints import pc
+from credo.models.network.learning.counts import Counter
 from credo.models.network.learning.encoding import CodedTable, code_table
 from credo.models.network.learning.estimation import fit_tables
 from credo.models.network.learning.hill_climbing import described, hill_climb
-from credo.models.network.learning.options import TABLE_OPTIONS, check_names, routed
+from credo.models.network.learning.independence import IndependenceTest, places_of
+from credo.models.network.learning.independence import test_independence as tested
+from credo.models.network.learning.options import TABLE_OPTIONS, check_names, missing_rule, routed
 from credo.models.network.learning.parameters import DirichletTables
 from credo.models.network.learning.priors import checked_prior
 from credo.models.network.learning.rows import CodedRows
@@ -21,8 +24,10 @@ from credo.models.network.learning.scores import checked_score
 from credo.models.network.learning.scores import score_structure as scores_of
 from credo.models.network.learning.strengths import EdgeStrengths
 from credo.models.network.learning.strengths import edge_strengths as strengths_of
+from credo.models.network.learning.structural_em import structural_em
 from credo.models.network.learning.structure import LearnedStructure, checked_parents
 from credo.models.network.learning.trees import chow_liu, tree_augmented
+from credo.models.network.naming import as_name
 
 __all__ = [
     "METHODS",
@@ -32,9 +37,10 @@ __all__ = [
     "learn_network",
     "edge_strengths",
     "score_structure",
+    "independence_test",
 ]
 
-METHODS = ("hill_climb", "chow_liu", "tan", "naive_bayes")
+METHODS = ("hill_climb", "pc", "chow_liu", "tan", "naive_bayes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +74,14 @@ def learn_structure(
     Parameters
     ----------
     table : a pandas, polars or Arrow table, a mapping from names to cells, or an array: one column a node
-    method : "hill_climb", a search by score; "chow_liu", the best tree; "tan", a class beside the best tree of the
-        others; "naive_bayes", the class as their only parent
+    method : "hill_climb", a search by score; "pc", by tests of independence; "chow_liu", the best tree; "tan", a class
+        beside the best tree of the others; "naive_bayes", the class as their only parent
     class_node : the class, of the last two
     states : of some columns, in order, as of `code_table`
     sample_weight (n,) : how often a row counts, or the name of a column
-    options : as of `hill_climb` (score, max_parents, required, forbidden…), or ``root`` of the trees
+    options : as of `hill_climb` (score, max_parents, required, forbidden…), as of `pc` (significance, max_given), or
+        ``root`` of the trees; and of hill_climb
+        `missing`: "em" (the default), or "drop", which leaves incomplete rows out, with a warning
 
     Returns
     -------
@@ -83,8 +91,8 @@ def learn_structure(
     ------
     ParameterError, DataError : bad arguments; cells that are no states.
 
-    Missing cells: hill_climb leaves incomplete rows out, or where these are more than nine in ten fills their cells by
-    what it has found and searches again; trees compare two columns on the rows that have both.
+    Missing cells: hill_climb runs as structural EM (`structural_em` says more, and so does the answer's
+    ``result.inference``); trees compare two columns on the rows that have both.
 
     Examples
     --------
@@ -170,7 +178,7 @@ def learn_network(
     ------
     ParameterError : an option of neither, with the names that are like it; else as of the two.
     """
-    searching = {} if method not in METHODS else _search_names(method)
+    searching = _search_names(method) if isinstance(method, str) and method in METHODS else {}
     own, options = routed("learn_network", method, searching, search, options)
     if own.get("score") == prior == "bdeu" and equivalent_sample_size is not None:
         own.setdefault("equivalent_sample_size", equivalent_sample_size)
@@ -190,8 +198,11 @@ def edge_strengths(
 ) -> EdgeStrengths:
     """How often structures learned from rows drawn again have each edge.
 
-    As `credo.models.network.learning.strengths.edge_strengths`, of a table.
+    As `credo.models.network.learning.strengths.edge_strengths`, of a table, which says more.
+
+    options : as of `learn_structure` with method="hill_climb"
     """
+    check_names("edge_strengths", options, [n for n in _search_names("hill_climb") if n != "random_state"])
     coded = code_table("edge_strengths", table, states, sample_weight)
     return strengths_of(coded.rows, n_bootstrap, random_state=random_state, **options)
 
@@ -222,16 +233,51 @@ def score_structure(
     return scores_of(coded.rows, given, score, equivalent_sample_size)
 
 
+def independence_test(
+    table: Any,
+    a: str,
+    b: str,
+    given: str | Sequence[str] = (),
+    *,
+    states: Mapping[str, Sequence[Any]] | None = None,
+    sample_weight: Any = None,
+) -> IndependenceTest:
+    """Whether columns a and b say anything of each other once others are known: a G test, and I(a; b | given) in nats.
+
+        G = 2 n I(a; b | given),  p = P(χ²(df) ≥ G)
+
+    Of the rows that have all these cells; states that do not occur in a configuration do not count in its df.
+
+    Raises
+    ------
+    ParameterError : unknown or repeated columns.
+
+    >>> table = {"rain": [0, 0, 0, 1, 1, 1] * 20, "wet": [0, 0, 1, 1, 1, 1] * 20, "coin": [0, 1] * 60}
+    >>> found = independence_test(table, "rain", "wet")
+    >>> found.df, found.p_value < 1e-6, round(found.mutual_information, 4)
+    (1, True, 0.3183)
+    """
+    rows = code_table("independence_test", table, states, sample_weight).rows
+    first, second, others = places_of("independence_test", rows.names, a, b, given)
+    return tested(Counter(rows), first, second, others)
+
+
 def _structure(rows: CodedRows, method: str, class_node: str | None, options: Mapping[str, Any]) -> LearnedStructure:
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ParameterError("learn_structure", "method", f"one of {', '.join(METHODS)}", method)
     needs = method in ("tan", "naive_bayes")
     if needs == (class_node is None):
         must = "a column, the class" if needs else f"None beside method={method!r}"
         raise ParameterError("learn_structure", "class_node", must, class_node)
     check_names("learn_structure", options, _search_names(method), f", of method={method!r}")
+    class_node = as_name(class_node, rows.names)
+    if "root" in options:
+        options = {**options, "root": as_name(options["root"], rows.names)}
     if method == "hill_climb":
-        return climb_completed(rows, options) if few_complete(rows) else hill_climb(rows, **options)
+        search, em = missing_rule("learn_structure", options)
+        return structural_em(rows, search) if em and rows.missing.any() else hill_climb(rows, **search)
+    if method == "pc":
+        return pc(rows, **options)
     if method == "chow_liu":
         return chow_liu(rows, **options)
     assert class_node is not None
@@ -239,7 +285,8 @@ def _structure(rows: CodedRows, method: str, class_node: str | None, options: Ma
 
 
 def _search_names(method: str) -> list[str]:
-    known = {"hill_climb": hill_climb.__kwdefaults__ or {}, "naive_bayes": {}}
+    known: dict[str, Any] = {"hill_climb": {**(hill_climb.__kwdefaults__ or {}), "missing": "em"}, "naive_bayes": {}}
+    known["pc"] = pc.__kwdefaults__
     return list(known.get(method, {"root": None}))
 
 
@@ -268,7 +315,7 @@ def _network(
     given = parents.parents if isinstance(parents, LearnedStructure) else parents
     families = checked_parents(owner, "parents", given, rows.names)
     nodes = {rows.names[j] for child, family in enumerate(families) if family for j in (child, *family)}
-    nodes.update(given if isinstance(given, Mapping) else ())
+    nodes.update(as_name(node, rows.names) for node in (given if isinstance(given, Mapping) else ()))
     lone = [name for name in coded.hidden if name not in nodes]
     if lone:
         raise ParameterError(owner, "states", "about columns, or nodes of the structure", lone[0])

@@ -8,7 +8,7 @@ from typing import Any
 
 from credo.errors import ParameterError
 
-__all__ = ["PRIOR_OPTIONS", "TABLE_OPTIONS", "check_names", "near", "routed"]
+__all__ = ["PRIOR_OPTIONS", "TABLE_OPTIONS", "check_names", "missing_rule", "near", "routed"]
 
 # Of `fit_tables`, and of the priors.
 TABLE_OPTIONS = ("n_init", "tol", "max_iter", "acceleration", "random_state", "threads")
@@ -45,3 +45,12 @@ def routed(
         {**{name: options[name] for name in both}, **(search or {})},
         {name: value for name, value in options.items() if name in TABLE_OPTIONS},
     )
+
+
+def missing_rule(owner: str, options: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """(options without `missing`, whether missing cells go to EM rather than out with their rows)."""
+    rest = dict(options)
+    rule = rest.pop("missing", "em")
+    if not isinstance(rule, str) or rule not in ("em", "drop"):
+        raise ParameterError(owner, "missing", '"em" or "drop"', rule)
+    return rest, rule == "em"

@@ -73,9 +73,8 @@ class CodedRows:
             raise DataError(
                 f"{owner}: every row has a missing cell.{blame}",
                 columns=empty or None,
-                remedy="Leave out the emptiest columns; or begin with a tree, which needs pairs of cells alone, and "
-                "search in what it imputes: "
-                "BayesianNetwork.learn(BayesianNetwork.learn(frame, 'chow_liu').impute(frame)).",
+                remedy="Leave out the emptiest columns; or learn from the cells that are there, as learn_structure "
+                "does unless missing='drop'.",
             )
         warn(
             f"{owner}: {int(bad.sum())} of {self.n_rows} rows have a missing cell and are left out, which is right "
@@ -141,7 +140,10 @@ def coded_rows(
 def _weighted(owner: str, rows: CodedRows, weights: Any) -> CodedRows:
     if weights is None:
         return rows
-    w = np.asarray(weights, dtype=np.float64)
+    try:
+        w = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(owner, "weights", f"{rows.n_rows} numbers ≥ 0, not all 0", weights) from None
     if w.shape != (rows.n_rows,) or not np.all(np.isfinite(w)) or np.any(w < 0.0) or not w.sum() > 0.0:
         raise ParameterError(owner, "weights", f"{rows.n_rows} numbers ≥ 0, not all 0", weights)
     return replace(rows, weights=w).taken(w > 0.0)

@@ -57,7 +57,7 @@ class Score:
 
 def checked_score(owner: str, name: Any, equivalent_sample_size: Any, total: float) -> Score:
     """The score of that name for rows that weigh `total`."""
-    if name not in SCORES:
+    if not isinstance(name, str) or name not in SCORES:
         raise ParameterError(owner, "score", f"one of {', '.join(SCORES)}", name)
     size = equivalent_sample_size
     if not isinstance(size, (int, float, np.number)) or not 0.0 < size < np.inf:
@@ -76,7 +76,7 @@ def score_structure(
 ) -> dict[str, float]:
     """The score of each node's family, by name; their sum is the structure's.
 
-    Rows with a missing cell are left out, with a warning: scores of different rows cannot be compared.
+    Rows with a missing cell are left out, with a warning. `structural_em` scores the cells that are there.
 
     Raises
     ------

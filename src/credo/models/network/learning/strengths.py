@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +12,18 @@ import numpy as np
 from credo.errors import ParameterError
 from credo.models.network.learning.acyclicity import Ancestry
 from credo.models.network.learning.hill_climbing import hill_climb
+from credo.models.network.learning.options import missing_rule
 from credo.models.network.learning.rows import CodedRows
-from credo.models.network.learning.structure import essential_graph
+from credo.models.network.learning.structural_em import first_round, next_round, usable
+from credo.models.network.learning.structure import LearnedStructure, essential_graph
 from credo.numerics.random import as_generator
 from credo.saving.registry import register
 
 __all__ = ["EdgeStrengths", "edge_strengths"]
+
+# Where cells are missing: rounds of structural EM for each structure, and draws of a row with many completions, for
+# their noise averages out over the structures.
+_ROUNDS, _DRAWS = 2, 8
 
 
 @register
@@ -26,13 +33,14 @@ class EdgeStrengths:
 
     names (d,) ; presence (d, d), symmetric: how often a and b are linked; direction [a, b]: of those times, how often
     as a → b; an edge whose direction the data cannot tell counts half each way
-    n_bootstrap : structures learned
+    n_bootstrap : structures learned; method : "hill_climb", or "structural_em" where cells were missing
     """
 
     names: tuple[str, ...]
     presence: np.ndarray
     direction: np.ndarray
     n_bootstrap: int
+    method: str = "hill_climb"
 
     @property
     def table(self) -> list[tuple[str, str, float, float]]:
@@ -64,9 +72,10 @@ def edge_strengths(
 
     Parameters
     ----------
-    rows : columns of codes; rows with a missing cell are left out, with a warning. Weights are counts of rows
+    rows : columns of codes. Weights are counts of rows
     n_bootstrap : structures to learn
-    options : as of `hill_climb`; n_restarts is 0 unless given
+    options : as of `hill_climb`; n_restarts is 0 unless given. ``missing="drop"`` leaves rows with a missing cell out,
+        with a warning; else structures are learned from them by `structural_em`, and the answer's `method` says so
 
     Returns
     -------
@@ -90,18 +99,39 @@ def edge_strengths(
     """
     if not isinstance(n_bootstrap, (int, np.integer)) or isinstance(n_bootstrap, bool) or n_bootstrap < 1:
         raise ParameterError("edge_strengths", "n_bootstrap", "an integer ≥ 1", n_bootstrap)
-    rows = rows.complete("edge_strengths").by_name().merged()
+    search, em = missing_rule("edge_strengths", options)
+    search = {"n_restarts": 0, **search}
+    with_holes = em and bool(rows.missing.any())
+    rows = usable(rows) if with_holes else rows.complete("edge_strengths").by_name().merged()
+    learner = _with_holes(rows, search) if with_holes else functools.partial(hill_climb, **search)
     weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights
     draws, d = max(1, round(rows.total)), len(rows.names)
     linked, arrows = np.zeros((d, d)), np.zeros((d, d))
     for rng in as_generator(random_state).spawn(int(n_bootstrap)):
         counts = rng.multinomial(draws, weights / weights.sum()).astype(np.float64)
         drawn = CodedRows(rows.names, rows.sizes, rows.columns, counts).taken(counts > 0.0)
-        found = essential_graph(_adjacency(hill_climb(drawn, **{"n_restarts": 0, **options}).parents))
+        found = essential_graph(_adjacency(learner(drawn).parents))
         linked += found | found.T
         arrows += np.where(found & found.T, 0.5, found)
     direction = np.divide(arrows, linked, out=np.zeros((d, d)), where=linked > 0.0)
-    return EdgeStrengths(rows.names, linked / n_bootstrap, direction, int(n_bootstrap))
+    method = "structural_em" if with_holes else "hill_climb"
+    return EdgeStrengths(rows.names, linked / n_bootstrap, direction, int(n_bootstrap), method)
+
+
+def _with_holes(rows: CodedRows, search: Mapping[str, Any]) -> Callable[[CodedRows], LearnedStructure]:
+    """Structural EM of rows drawn again, begun at what all rows say; two rounds, for its own edges to come in."""
+    whole = first_round(rows)
+    for _ in range(_ROUNDS):
+        whole, _ = next_round(rows, whole, search, 0)
+
+    def learn(drawn: CodedRows) -> LearnedStructure:
+        at = whole
+        for _ in range(_ROUNDS):
+            at, _ = next_round(drawn, at, search, 0, _DRAWS)
+        assert at.found is not None
+        return at.found
+
+    return learn
 
 
 def _adjacency(parents: Mapping[str, tuple[str, ...]]) -> np.ndarray:

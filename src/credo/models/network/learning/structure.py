@@ -10,6 +10,7 @@ import numpy as np
 
 from credo.errors import ParameterError
 from credo.inference.result import Result
+from credo.models.network.naming import as_name, listed
 from credo.saving.registry import register
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "checked_parents",
     "essential_graph",
     "find_cycle",
+    "implied_arrows",
     "topological_order",
 ]
 
@@ -108,11 +110,12 @@ def checked_edges(owner: str, parameter: str, edges: Any, names: Sequence[str]) 
     """
     place = {name: j for j, name in enumerate(names)}
     found = []
-    for edge in () if edges is None else edges:
+    for edge in () if edges is None else listed(owner, parameter, edges, "pairs (parent, child) of names"):
         if isinstance(edge, str) or not isinstance(edge, Sequence) or len(edge) != 2:
             raise ParameterError(owner, parameter, "pairs (parent, child) of names", edge)
+        edge = tuple(as_name(name, place) for name in edge)
         for name in edge:
-            if name not in place:
+            if not isinstance(name, str) or name not in place:
                 raise ParameterError(owner, parameter, f"pairs of names among {', '.join(names[:12])}", name)
         if edge[0] == edge[1]:
             raise ParameterError(owner, parameter, "edges between different nodes", edge)
@@ -131,10 +134,15 @@ def checked_parents(owner: str, parameter: str, parents: Any, names: Sequence[st
     """
     pairs = parents
     if isinstance(parents, Mapping):
+        parents = {as_name(node, names): family for node, family in parents.items()}
         strange = [node for node in parents if node not in names]
         if strange:
             raise ParameterError(owner, parameter, f"about nodes among {', '.join(names[:12])}", strange[0])
-        pairs = [(parent, child) for child, family in parents.items() for parent in family]
+        pairs = [
+            (parent, child)
+            for child, family in parents.items()
+            for parent in listed(owner, parameter, family, f"with a list of parents for {child!r}")
+        ]
     families: list[tuple[int, ...]] = [() for _ in names]
     for parent, child in checked_edges(owner, parameter, pairs, names):
         if parent in families[child]:
@@ -168,14 +176,14 @@ def essential_graph(edges: np.ndarray) -> np.ndarray:
         np.fill_diagonal(apart, False)
         compelled[family[apart.any(axis=1)], child] = True
     while True:
-        more = _implied(linked, compelled)
+        more = implied_arrows(linked, compelled)
         if not more.any():
             break
         compelled |= more
     return compelled | (linked & ~compelled & ~compelled.T)
 
 
-def _implied(linked: np.ndarray, compelled: np.ndarray) -> np.ndarray:
+def implied_arrows(linked: np.ndarray, compelled: np.ndarray) -> np.ndarray:
     """Arrows that follow from those compelled so far, for edges that have none yet."""
     free = linked & ~compelled & ~compelled.T
     more = np.zeros_like(free)

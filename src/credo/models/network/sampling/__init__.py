@@ -4,7 +4,7 @@
 `estimates`    `MarginalEstimates`, what all of these return
 `forward`      draws from P(x); likelihood weighting given evidence
 `posterior`    exact draws from P(x | evidence)
-`gibbs`, `gibbs_kernel`  a walk of one node at a time
+`gibbs`, `gibbs_kernel`  a walk; `blocks` which nodes it draws at once
 `cutset`       exact marginals as a sum over the states of a few nodes
 `approximate`  the first of these that fits into memory
 `asking`       what methods of `BayesianNetwork` call

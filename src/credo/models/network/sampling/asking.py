@@ -30,7 +30,7 @@ def sample(
 ) -> dict[str, np.ndarray]:
     """Independent draws {node: states (n,)}: forwards, or given evidence from P(x | evidence), exactly."""
     rng = as_generator(random_state)
-    if not evidence:
+    if evidence is None or (isinstance(evidence, Mapping) and not evidence):
         return forward_sample(network.definition_, n, rng)
     return posterior_sample(network.definition_, n, evidence, rng, memory_limit=network.memory_limit)
 

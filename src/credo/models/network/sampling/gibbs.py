@@ -1,7 +1,8 @@
-"""Gibbs sampling: a walk that draws one node after another given its Markov blanket."""
+"""Gibbs sampling: a walk that draws one node, or block of nodes, after another given its Markov blanket."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from credo.errors import ConvergenceWarning, ModelWarning, NumericalError, warn
 from credo.models.network.definition import NetworkDefinition
 from credo.models.network.sampling.arrays import Findings, NetworkArrays
+from credo.models.network.sampling.blocks import Blocks, Units, blocks_of, units_of
 from credo.models.network.sampling.estimates import LEAST_ESS, MarginalEstimates, with_unseen
 from credo.models.network.sampling.forward import BLOCK, checked_count, draw
 
@@ -30,9 +32,12 @@ def gibbs(
     n_draws: int = 5_000,
     n_warmup: int = 1_000,
 ) -> MarginalEstimates:
-    """Marginals given evidence from chains that draw one hidden node at a time.
+    """Marginals given evidence from chains that draw one block of hidden nodes at a time.
 
-        P(x_v | all others) ∝ P(x_v | its parents) ∏ P(x_c | its parents) over children c
+        P(x_B | all others) ∝ ∏ of the tables that hold a node of the block B
+
+    Nodes that tables with zeros lock to each other (what is determined with what determines it) are one block, so that
+    both nodes of "equal", or a sum and its parts, move at once; all other nodes are blocks of their own.
 
     Parameters
     ----------
@@ -52,12 +57,13 @@ def gibbs(
 
     Warns
     -----
-    ModelWarning : tables with zeros. One node at a time, a walk may never get from some states to others (both nodes of
-        "equal" would have to move at once), and no diagnostic need show it.
+    ModelWarning : a block would have more than 4,096 states. It is then cut into the nodes of each table, and the walk
+        may never get from some states to others, which no diagnostic need show.
     ConvergenceWarning : R̂ > 1.01 or an effective size below 400.
 
-    Cost: O(sweeps × Σ states × children), compiled.
-    Reference: Pearl (1987), Evidential reasoning using stochastic simulation of causal models, Artif. Intell. 32.
+    Cost: O(sweeps × Σ over blocks of states × tables), compiled.
+    Reference: Pearl (1987), Evidential reasoning using stochastic simulation of causal models, Artif. Intell. 32;
+    Jensen, Kjærulff and Kong (1995), Blocking Gibbs sampling in very large probabilistic expert systems, IJHCS 42.
 
     Examples
     --------
@@ -75,29 +81,25 @@ def gibbs(
         for name, value, least in (("n_chains", n_chains, 1), ("n_draws", n_draws, 4), ("n_warmup", n_warmup, 0))
     ]
     hidden = np.array([v for v in range(len(arrays.sizes)) if v not in seen.hard], dtype=np.int64)
-    _warn_of_zeros(arrays, seen)
+    blocks = blocks_of(arrays, seen)
+    _warn_of_zeros(arrays, blocks)
+    units = units_of(arrays, seen, blocks.groups)
     first, *streams = rng.spawn(counts[0] + 1)
     states = _first_states(arrays, seen, counts[0], first)
     walks = np.stack([
-        _walk(arrays, seen, hidden, state, counts[1], counts[2], stream)
+        _walk(units, hidden, state, counts[1], counts[2], stream)
         for state, stream in zip(states, streams, strict=True)
     ])  # fmt: skip
     return _estimates(arrays, seen, hidden, walks)
 
 
-def _warn_of_zeros(arrays: NetworkArrays, seen: Findings) -> None:
-    found = []
-    for family in arrays.families:
-        names = (*family.parents, family.node)
-        table = family.table.reshape([arrays.sizes[v] for v in names])
-        left = table[tuple(seen.hard.get(v, slice(None)) for v in names)]
-        if left.ndim and np.any(left == 0.0):
-            found.append(arrays.names[family.node])
-    if found:
+def _warn_of_zeros(arrays: NetworkArrays, blocks: Blocks) -> None:
+    if blocks.torn:
+        found = [arrays.names[v] for v in blocks.torn]
         warn(
-            f"Gibbs sampling: the tables of {', '.join(found[:8])}{', …' if len(found) > 8 else ''} hold zeros, across "
-            "which one node at a time may not move: estimates may be wrong without a sign. Likelihood weighting has no "
-            "such fault.",
+            f"Gibbs sampling: the tables of {', '.join(found[:8])}{', …' if len(found) > 8 else ''} hold zeros, and "
+            "lock more nodes to each other than can be drawn at once. The walk may never get from some states to "
+            "others: estimates may be wrong without a sign. Likelihood weighting has no such fault.",
             ModelWarning,
         )
 
@@ -118,46 +120,21 @@ def _first_states(arrays: NetworkArrays, seen: Findings, n: int, rng: np.random.
 
 
 def _walk(
-    arrays: NetworkArrays, seen: Findings, hidden: np.ndarray, state: np.ndarray, n_draws: int, n_warmup: int,
-    rng: np.random.Generator,
-) -> np.ndarray:  # fmt: skip
+    units: Units, hidden: np.ndarray, state: np.ndarray, n_draws: int, n_warmup: int, rng: np.random.Generator
+) -> np.ndarray:
     """One chain: (draws, hidden) states."""
     from credo.models.network.sampling.gibbs_kernel import sweep
 
-    layout = _layout(arrays, seen)
     out = np.empty((n_draws + n_warmup, len(hidden)), dtype=np.int32)
-    rows = max(1, (1 << 20) // max(1, len(hidden)))  # random numbers at a time: 8 MiB
-    sizes, room = np.array(arrays.sizes, dtype=np.int64), np.empty(max(arrays.sizes))
+    n = len(units.states)
+    rows = max(1, (1 << 20) // max(1, n))  # random numbers at a time: 8 MiB
+    room = np.empty(int(units.states.max(initial=1)))
+    fields = [getattr(units, field.name) for field in dataclasses.fields(units)]
     for start in range(0, len(out), rows):
         part = out[start : start + rows]
-        arguments: Any = (state, hidden, sizes, *layout, rng.random(part.shape), room, part)
+        arguments: Any = (state, *fields, hidden, rng.random((len(part), n)), room, part)
         sweep(*arguments)
     return out[n_warmup:]
-
-
-def _layout(arrays: NetworkArrays, seen: Findings) -> tuple[np.ndarray, ...]:
-    """Tables, families and likelihoods as the kernel takes them."""
-    by_node = sorted(arrays.families, key=lambda family: family.node)
-    n = len(by_node)
-    tables = np.concatenate([family.table.ravel() for family in by_node])
-    offset = np.concatenate([[0], np.cumsum([family.table.size for family in by_node])[:-1]])
-    below: list[list[tuple[int, int]]] = [[] for _ in range(n)]
-    for family in by_node:
-        for parent, stride in zip(family.parents, family.strides, strict=True):
-            below[parent].append((family.node, stride))
-    parent_at = np.concatenate([[0], np.cumsum([len(family.parents) for family in by_node])])
-    child_at = np.concatenate([[0], np.cumsum([len(each) for each in below])])
-    soft_at, soft, end = np.full(n, -1), [np.empty(0)], 0
-    for v, likelihood in seen.soft.items():
-        soft_at[v] = end
-        soft.append(likelihood)
-        end += len(likelihood)
-    whole = [
-        offset, parent_at, [p for f in by_node for p in f.parents], [s for f in by_node for s in f.strides], child_at,
-        [c for each in below for c, _ in each], [s for each in below for _, s in each],
-    ]  # fmt: skip
-    numbers = [np.array(each, dtype=np.int64) for each in whole]
-    return tables, *numbers, np.concatenate(soft), soft_at.astype(np.int64)
 
 
 def _estimates(arrays: NetworkArrays, seen: Findings, hidden: np.ndarray, walks: np.ndarray) -> MarginalEstimates:

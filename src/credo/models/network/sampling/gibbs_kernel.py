@@ -11,56 +11,47 @@ _i4, _i8, _f8 = numba.int32, numba.int64, numba.float64
 
 @numba.njit(
     numba.void(
-        _i4[::1], _i8[::1], _i8[::1], _f8[::1], _i8[::1], _i8[::1], _i8[::1], _i8[::1], _i8[::1], _i8[::1], _i8[::1],
-        _f8[::1], _i8[::1], _f8[:, ::1], _f8[::1], _i4[:, ::1],
+        _i4[::1], _f8[::1], _i8[::1], _i8[::1], _i8[::1], _i8[::1], _i8[::1], _i8[::1], _i8[::1], _i8[::1], _i8[::1],
+        _i8[::1], _i8[::1], _i8[::1], _i8[::1], _f8[:, ::1], _f8[::1], _i4[:, ::1],
     ),
     nogil=True, cache=True,
 )  # fmt: skip
 def sweep(
-    state, hidden, sizes, tables, offset, parent_at, parents, strides, child_at, children, child_stride, soft, soft_at,
-    uniform, weight, out,
+    state, tables, states, member_at, members, divisors, sizes, touch_at, base, step_at, steps, other_at, others,
+    strides, hidden, uniform, weight, out,
 ):  # fmt: skip
-    """Draw each hidden node given all others, over and over.
+    """Draw each unit given all else, over and over.
 
-    state (nodes,) : where the chain is, changed; uniform, out (sweeps, hidden) : random numbers in, states out
-    tables, offset : the families' tables (q, r) end to end, and where each begins
-    parent_at, parents, strides : of node v those from parent_at[v] to parent_at[v + 1]; likewise its children, with
-        the stride of v in their rows; soft, soft_at : likelihoods, and where those of a node begin (−1: none)
-    weight (largest size,) : room
+    state (nodes,) : where the chain is, changed; the unit's nodes and tables as of `Units`
+    hidden : nodes written to out (sweeps, hidden); uniform (sweeps, units) : random numbers; weight : room
     """
     for turn in range(uniform.shape[0]):
-        for h in range(hidden.size):
-            v = hidden[h]
-            r = sizes[v]
-            row = 0
-            for i in range(parent_at[v], parent_at[v + 1]):
-                row += strides[i] * state[parents[i]]
-            for k in range(r):
-                weight[k] = tables[offset[v] + row * r + k]
-            if soft_at[v] >= 0:
-                for k in range(r):
-                    weight[k] *= soft[soft_at[v] + k]
-            for j in range(child_at[v], child_at[v + 1]):
-                c = children[j]
-                base = -child_stride[j] * state[v]
-                for i in range(parent_at[c], parent_at[c + 1]):
-                    base += strides[i] * state[parents[i]]
+        for u in range(states.size):
+            n = states[u]
+            for k in range(n):
+                weight[k] = 1.0
+            for t in range(touch_at[u], touch_at[u + 1]):
+                place = base[t]
+                for i in range(other_at[t], other_at[t + 1]):
+                    place += strides[i] * state[others[i]]
                 top = 0.0
-                for k in range(r):
-                    weight[k] *= tables[offset[c] + (base + child_stride[j] * k) * sizes[c] + state[c]]
+                for k in range(n):
+                    weight[k] *= tables[place + steps[step_at[t] + k]]
                     if weight[k] > top:
                         top = weight[k]
-                if 0.0 < top < 1e-100:  # many children, each unlikely
-                    for k in range(r):
+                if 0.0 < top < 1e-100:  # many tables, each unlikely
+                    for k in range(n):
                         weight[k] /= top
             total = 0.0
-            for k in range(r):
+            for k in range(n):
                 total += weight[k]
-            u = uniform[turn, h] * total
+            wanted = uniform[turn, u] * total
             passed = 0.0
-            for k in range(r):
+            for k in range(n):
                 passed += weight[k]
-                if weight[k] > 0.0 and u < passed:
-                    state[v] = k
+                if weight[k] > 0.0 and wanted < passed:
+                    for i in range(member_at[u], member_at[u + 1]):
+                        state[members[i]] = (k // divisors[i]) % sizes[i]
                     break
-            out[turn, h] = state[v]
+        for h in range(hidden.size):
+            out[turn, h] = state[hidden[h]]

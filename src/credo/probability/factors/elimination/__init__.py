@@ -1,10 +1,12 @@
 """Sums and maxima of products of tables, by variable elimination. It knows arrays and scopes, not `Factor`.
 
 `orders`        in which order to eliminate: a portfolio of heuristics
+`search_kernel` more of them for hard graphs, by a compiled loop (imported when first run)
 `tables`        `Tables`: what does not hang on the question
 `pruning`       tables that cannot matter
 `steps`         the order as products of two tables, forwards, and backwards for all marginals at once
 `layout`        steps as records of integers: places, strides, loops
+`guess`, `guess_kernel`  all of this at once for easy questions, by a compiled loop (imported when first run)
 `plan`          `compile_plan`, from scopes to a `Plan`; `plan_for`, one of many questions
 `matrices`      steps that are one large product of matrices, left to BLAS
 `memory`        the predicted peak, and its limit

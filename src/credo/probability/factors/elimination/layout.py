@@ -135,12 +135,13 @@ def _is_matrices(loops: Sequence[tuple[int, ...]]) -> bool:
 
 def _merged(loops: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
-    for loop in loops:
-        n, *strides = loop
-        if found and all(outer == n * inner for outer, inner in zip(found[-1][1:], strides, strict=True)):
-            found[-1] = (found[-1][0] * n, *strides)
-        else:
-            found.append(loop)
+    for n, p, q, r in loops:
+        if found:
+            m, a, b, out = found[-1]
+            if a == n * p and b == n * q and out == n * r:
+                found[-1] = (m * n, p, q, r)
+                continue
+        found.append((n, p, q, r))
     return found
 
 
@@ -149,20 +150,34 @@ def _nested(loops: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
     The two innermost are what the kernel does fast, so that they should be long; near steps keep the result in cache.
     """
-    moving = sorted((loop for loop in loops if loop[3]), key=lambda loop: loop[3])
-    still = sorted((loop for loop in loops if not loop[3]), key=lambda loop: -loop[1] - loop[2])
-    inner = next((loop for loop in moving if loop[0] >= LONG), None)
-    if inner is None and loops:
-        inner = max(loops, key=lambda loop: (loop[0], -loop[3]))
-    near = [inner] if inner else []
-    moving = [loop for loop in moving if loop is not inner]
-    still = [loop for loop in still if loop is not inner]
-    if moving:
-        second = next((loop for loop in moving if loop[0] >= LONG), max(moving, key=lambda loop: loop[0]))
-        moving = [loop for loop in moving if loop is not second]
-        near = [second, *near]
-    loops = [*reversed(moving), *still, *near]
-    return [(1, 0, 0, 0)] * (2 - len(loops)) + loops
+    if len(loops) < 2:
+        return [(1, 0, 0, 0)] * (2 - len(loops)) + loops
+    moving = [loop for loop in loops if loop[3]]  # the result is dense: far steps come first
+    still = [loop for loop in loops if not loop[3]]
+    longest = max(moving, default=(0,))[0]
+    near: list[tuple[int, ...]] = []
+    if still:
+        if len(still) > 1:
+            still.sort(key=lambda loop: -loop[1] - loop[2])
+        if longest < LONG:
+            inner = max(still, key=lambda loop: loop[0])
+            if inner[0] >= longest:
+                still.remove(inner)
+                near = [inner]
+    while moving and len(near) < 2:
+        near.insert(0, _nearest(moving))
+    return [*moving, *still, *near]
+
+
+def _nearest(moving: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """Take out the nearest of the long loops, or the longest if none is, of several the nearest."""
+    best = len(moving) - 1
+    for place in range(best, -1, -1):
+        if moving[place][0] >= LONG:
+            return moving.pop(place)
+        if moving[place][0] > moving[best][0]:
+            best = place
+    return moving.pop(best)
 
 
 def cut(records: Sequence[Sequence[int]]) -> list[np.ndarray]:

@@ -2,8 +2,8 @@
 
 Eliminating v joins its neighbours to each other; the table then formed has one entry for each state of v and of them.
 The best order is NP-hard to find, and one rule alone can lose a factor of thirty, so that several are tried, and on
-hard graphs again with random ties. Effort is counted in scores computed, not in seconds: the same graph always gets
-the same order.
+hard graphs hundreds more with random ties (`search_kernel`). Effort is counted in scores computed, not in seconds: the
+same graph always gets the same order.
 
 Reference: Koller and Friedman (2009), §9.4.3; Fishelson and Geiger (2004), Optimizing exact genetic linkage
 computations, J. Comput. Biol. 11 (weights and random ties).
@@ -13,19 +13,24 @@ from __future__ import annotations
 
 import heapq
 import math
-import random
 from collections.abc import Callable, Iterator, Sequence
 
-__all__ = ["EFFORT", "PATIENCE", "bits", "elimination_orders", "total_entries"]
+import numpy as np
+
+__all__ = ["EASY", "EFFORT", "PATIENCE", "bits", "elimination_orders", "total_entries"]
 
 # Sums of tables up to this many entries take less time than looking for a better order.
 EASY = 1 << 11
-# Scores computed in search of a better order on a hard graph: about a tenth of a second. And no more than that many for
-# each entry: with four, the search takes as long as some ten thousand runs.
-EFFORT = 20_000
-PATIENCE = 4.0
+# Beyond this many the search is called for, whatever rule comes next.
+HARD = 1 << 14
+# Scores computed in search of a better order on a hard graph: less than a tenth of a second. And no more than that many
+# for each entry: with forty, the search takes as long as some thousand runs.
+EFFORT = 500_000
+PATIENCE = 40.0
 # Orders of a hard graph that are written out as products of two tables, to compare the entries of all of these.
-CANDIDATES = 2
+CANDIDATES = 3
+# Up to this many variables Python looks first, as most such graphs are easy and the compiled search takes long to load.
+SMALL = 128
 
 Rule = Callable[[int, list[int], Sequence[float]], float]
 
@@ -79,21 +84,46 @@ def elimination_orders(
     effort, patience : scores to compute at most, on hard graphs; and at most for each entry of the best order so far
     """
     adjacency = neighbours(masks, len(weight))
-    rules: list[Rule] = [fill, size]
-    if len(set(weight)) > 1:
-        rules.append(weighted_fill)
-    search = _Search(adjacency, weight, groups)
+    m = sum(mask.bit_count() for mask in groups)
+    if m == 0:
+        return [[]]
+    if len(weight) <= SMALL:
+        entries, order = _by_rules(adjacency, weight, groups, hasty=patience < PATIENCE)
+        if entries <= EASY:
+            return [order]
+    return _by_search(adjacency, weight, groups, m, effort, patience)
+
+
+def _by_rules(
+    adjacency: list[int], weight: Sequence[float], groups: Sequence[int], hasty: bool
+) -> tuple[float, list[int]]:
+    """The best of the rules, each used once; the first alone, where it will do and haste is asked for."""
+    rules: list[Rule] = [fill, size] if len(set(weight)) == 1 else [fill, size, weighted_fill]
+    best = (math.inf, [])
     for rule in rules:
-        search.attempt(rule, None, math.inf)
-        if search.entries <= EASY and patience < 1.0:  # the other rules cost more than they save
+        best = min(best, _greedy(rule, adjacency, weight, groups), key=lambda found: found[0])
+        # the other rules cost more than they save, or the search sees to it
+        if (best[0] <= EASY and hasty) or best[0] > HARD:
             break
-    rng = random.Random(0)
-    turn = 0
-    while search.entries > EASY and search.computed < min(effort, patience * search.entries):
-        # min-fill most often wins; the noise lets nearly equal candidates pass each other
-        search.attempt(rules[(0, 0, 1, -1)[turn % 4]], rng, search.bar)
-        turn += 1
-    return [order for _, order in search.found[: 1 if search.entries <= EASY else CANDIDATES]]
+    return best
+
+
+def _by_search(
+    adjacency: list[int], weight: Sequence[float], groups: Sequence[int], m: int, effort: int, patience: float
+) -> list[list[int]]:
+    from credo.probability.factors.elimination.search_kernel import search
+
+    n = len(weight)
+    words = (n + 63) // 64
+    raw = b"".join(near.to_bytes(8 * words, "little") for near in adjacency)
+    graph = np.frombuffer(raw, dtype="<u8").astype(np.uint64).reshape(n, words)
+    group = np.array([sum(k + 1 for k, mask in enumerate(groups) if mask >> v & 1) for v in range(n)], dtype=np.int64)
+    pool, totals = np.empty((CANDIDATES, m), dtype=np.int64), np.empty(CANDIDATES)
+    found = search(
+        graph, np.empty_like(graph), np.exp2(weight), group, np.empty(m, dtype=np.int64), np.empty(n), pool, totals,
+        effort, patience, float(EASY), len(set(weight)) > 1,
+    )  # fmt: skip
+    return pool[: 1 if totals[0] <= EASY else found].tolist()
 
 
 def neighbours(masks: Sequence[int], n: int) -> list[int]:
@@ -122,56 +152,28 @@ def _eliminate(v: int, adjacency: list[int]) -> int:
     return near
 
 
-class _Search:
-    """The best orders so far, and how many scores have been computed."""
-
-    def __init__(self, adjacency: list[int], weight: Sequence[float], groups: Sequence[int]) -> None:
-        self.adjacency, self.weight, self.groups = adjacency, weight, groups
-        self.found: list[tuple[float, list[int]]] = []
-        self.computed = 0
-
-    @property
-    def entries(self) -> float:
-        """Of the best."""
-        return self.found[0][0] if self.found else math.inf
-
-    @property
-    def bar(self) -> float:
-        """What an order must stay below to be kept."""
-        return self.found[-1][0] if len(self.found) == CANDIDATES else math.inf
-
-    def attempt(self, rule: Rule, rng: random.Random | None, bar: float) -> None:
-        """One greedy order; given up as soon as it exceeds the bar."""
-        near, weight, order, entries = list(self.adjacency), self.weight, [], 0.0
-        for group in self.groups:
-            heap: list[tuple[float, float, int, float]] = []
-            current = {}
-            for v in bits(group):
-                current[v] = self._push(heap, v, rule(v, near, weight), rng)
-            while current:
-                key, _, v, _ = heapq.heappop(heap)
-                if current.get(v) != key:
-                    continue
-                del current[v]
-                order.append(v)
-                entries += math.exp2(size(v, near, weight))
-                if entries >= bar:
-                    return
-                touched = joined = _eliminate(v, near)
-                if rule is not size:  # a new edge changes the fill of whoever sees both its ends
-                    for u in bits(joined):
-                        touched |= near[u]
-                for u in bits(touched):
-                    if u in current:
-                        current[u] = self._push(heap, u, rule(u, near, weight), rng)
-        if all(entries != other for other, _ in self.found):
-            self.found = sorted([*self.found, (entries, order)])[:CANDIDATES]
-
-    def _push(self, heap: list, v: int, score: float, rng: random.Random | None) -> float:
-        self.computed += 1
-        if rng is None:
-            heapq.heappush(heap, (score, 0.0, v, 0.0))
-            return score
-        key = score * (1.0 + 0.1 * rng.random()) + 0.3 * rng.random()
-        heapq.heappush(heap, (key, 0.0, v, 0.0))
-        return key
+def _greedy(
+    rule: Rule, adjacency: list[int], weight: Sequence[float], groups: Sequence[int]
+) -> tuple[float, list[int]]:
+    """(entries of the tables formed, order): always whom the rule scores lowest."""
+    near, order, entries = list(adjacency), [], 0.0
+    for group in groups:
+        current = {v: rule(v, near, weight) for v in bits(group)}
+        heap = [(score, v) for v, score in current.items()]
+        heapq.heapify(heap)
+        while current:
+            score, v = heapq.heappop(heap)
+            if current.get(v) != score:
+                continue
+            del current[v]
+            order.append(v)
+            entries += math.exp2(size(v, near, weight))
+            touched = joined = _eliminate(v, near)
+            if rule is not size:  # a new edge changes the fill of whoever sees both its ends
+                for u in bits(joined):
+                    touched |= near[u]
+            for u in bits(touched):
+                if u in current:
+                    current[u] = rule(u, near, weight)
+                    heapq.heappush(heap, (current[u], u))
+    return entries, order

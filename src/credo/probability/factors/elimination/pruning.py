@@ -12,12 +12,14 @@ def without_barren(
     holders: Sequence[Sequence[int]],
     laws: Mapping[int, Sequence[int]],
     fixed: set[int],
+    targets: Sequence[int] = (),
 ) -> list[bool]:
     """Whether each table is kept, once those are dropped that sum to 1 over a variable that no other table holds: again
     and again, for others become so.
 
     holders : the tables of each variable ; laws : {table: variables over each of which it sums to 1, whatever its other
-    axes} ; fixed : variables that are not summed over: observed, asked for, maximised
+    axes} ; fixed : variables that are not summed over: observed, asked for, maximised ; targets : those of them that
+    must not be left without a table
     """
     kept = [True] * len(scopes)
     count = [len(each) for each in holders]
@@ -30,6 +32,8 @@ def without_barren(
             if count[v] == 1 and v not in fixed:
                 break
         else:
+            continue
+        if any(count[v] == 1 and v in targets for v in scopes[t]):
             continue
         kept[t] = False
         for v in scopes[t]:

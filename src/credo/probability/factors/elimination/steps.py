@@ -67,7 +67,12 @@ class _Builder:
     def removable(self, a: int, b: int) -> tuple[int, bool]:
         """Variables that no other table holds and whose turn has come; and whether they are maximised."""
         both = self.masks[a] | (self.masks[b] if b != NOTHING else 0)
-        own = sum(1 << v for v in bits(both & (self.summed | self.maximised)) if self.holders[v] <= {a, b})
+        own, holders, pair, rest = 0, self.holders, {a, b}, both & (self.summed | self.maximised)
+        while rest:
+            low = rest & -rest
+            rest ^= low
+            if holders[low.bit_length() - 1] <= pair:
+                own |= low
         if own & self.summed:
             return own & self.summed, False
         return (0, False) if both & self.summed else (own, own != 0)
@@ -92,6 +97,15 @@ class _Builder:
         else:
             self.tree.roots.append(out)
         return out
+
+    def absorb(self) -> None:
+        """Multiply each table over some of another's variables into the smallest such: then these may go at once."""
+        for i in sorted(self.live, key=lambda i: (self.logs[i], i)):
+            if i not in self.live:
+                continue
+            over = set.intersection(*(self.holders[v] for v in bits(self.masks[i]))) - {i}
+            if over:
+                self.combine(i, min(over, key=lambda j: (self.logs[j], j)))
 
     def eliminate(self, v: int) -> None:
         while self.holders.get(v):
@@ -142,14 +156,20 @@ def forward(
     weight: Sequence[float],
     summed: int,
     maximised: int,
+    absorb: bool = False,
 ) -> StepTree:
-    """Eliminate in this order; one output over the targets (`NOTHING` if no table is left)."""
+    """Eliminate in this order; one output over the targets (`NOTHING` if no table is left).
+
+    absorb : first multiply tables into those over more variables, which can be better or worse
+    """
     tree = StepTree(list(axes))
     rank = {v: place for place, v in enumerate([*order, *targets])}
     builder = _Builder(tree, rank, weight, summed, maximised)
     for i, scope in enumerate(axes):
         if not scope:  # all its variables are observed: a number
             builder.combine(i, NOTHING)
+    if absorb:
+        builder.absorb()
     for v in order:
         builder.eliminate(v)
     tree.outputs = [builder.join(targets)]

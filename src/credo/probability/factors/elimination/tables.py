@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
 
+from credo.probability.factors.elimination.guess import graph_arrays
 from credo.probability.factors.elimination.layout import TABLES, Place, dense
 from credo.probability.factors.elimination.orders import elimination_orders
 
 __all__ = ["Tables"]
 
-# Scores computed for one order of the whole graph, for each entry of it: one rule is enough for a first guess.
+# Scores computed for one order of the whole graph, for each entry of it: the rules are enough for a first guess.
 HASTE = 1e-3
 
 
@@ -51,3 +53,8 @@ class Tables:
         masks = [sum(1 << v for v in scope) for scope in self.scopes]
         weight = [math.log2(n) for n in self.sizes]
         return elimination_orders(masks, weight, [(1 << len(self.names)) - 1], patience=HASTE)[0]
+
+    @functools.cached_property
+    def arrays(self) -> Any:
+        """The same for the compiled loops: a `Graph` of `guess_kernel`."""
+        return graph_arrays(self)
