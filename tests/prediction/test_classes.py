@@ -1,5 +1,7 @@
 """ClassPredictive: entropies by hand and by direct summation, sets, draws, and what labels cannot answer."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 from credo.errors import DataError, ParameterError, UnavailableError
 from credo.prediction.classes import ClassPredictive
+from credo.prediction.mixture import mix
 
 
 def random_draws(seed, size=30, rows=5, classes=3):
@@ -118,3 +121,25 @@ def test_float32_probabilities_are_rescaled_and_exact_ones_kept():
     rough = np.full((1, 3), np.float32(1 / 3) + np.float32(1e-7))
     assert ClassPredictive(rough, [0, 1, 2]).probabilities.sum() == pytest.approx(1.0, abs=1e-15)
     assert ClassPredictive([[0.7, 0.1, 0.2]], [0, 1, 2]).probabilities[0, 0] == 0.7
+
+
+def test_a_split_is_made_when_it_is_asked_for_and_once():
+    calls = []
+
+    def split():
+        calls.append(1)
+        return np.array([0.1, 0.0])
+
+    p = ClassPredictive([[0.9, 0.1], [1.0, 0.0]], ["a", "b"], split)
+    part, other, mixed = p[[0]], p.relabelled(["c", "d"]), mix([0.5, 0.5], [p, p])
+    p.log_prob(["a", "a"])
+    p.prediction_set()
+    assert not calls
+    assert p.inference == "exact"
+    assert not mixed.plugs_in
+    assert (part.aleatoric.tolist(), other.aleatoric.tolist(), mixed.aleatoric.tolist()) == ([0.1], [0.1, 0], [0.1, 0])
+    assert calls == [1]
+    assert pickle.loads(pickle.dumps(other)).aleatoric.tolist() == [0.1, 0.0]
+    wrong = ClassPredictive([[0.9, 0.1]], ["a", "b"], lambda: [9.0])
+    with pytest.raises(ParameterError, match="aleatoric"):
+        _ = wrong.aleatoric

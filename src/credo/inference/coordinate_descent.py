@@ -296,13 +296,13 @@ def solve_gram(
     """Active-set steps while the columns are few, else compiled sweeps, finished by a step where they are slow."""
     if start.size <= DIRECT and not compiled:
         return _active_set(gram, cross, square, start, l1, ridge, goal, limit)
-    from credo.inference.coordinate_kernels import sweep_gram
+    from credo.inference.coordinate_kernels import history, sweep_gram
 
     gram = np.ascontiguousarray(gram)
     w, n_iter, patience = start.copy(), 0, SWEEPS
-    g = cross - gram @ w
+    g, room = cross - gram @ w, history(w.size)
     while n_iter < limit:
-        sweeps = sweep_gram(gram, cross, square, g, w, l1, ridge, goal, min(limit - n_iter, patience))
+        sweeps = sweep_gram(gram, cross, square, g, w, l1, ridge, goal, min(limit - n_iter, patience), *room)
         n_iter += sweeps
         if sweeps < patience:
             break
@@ -312,9 +312,9 @@ def solve_gram(
     return w, n_iter
 
 
-# Sweeps before active-set steps are tried: so many say that the columns of the model are correlated, and a
-# factorisation of k columns costs k²/(30 m) sweeps over m (k³/3 flops at BLAS-3 speed, 2km at a tenth of it).
-SWEEPS = 30
+# Sweeps before active-set steps are tried. Accelerated sweeps seldom need more along a path, where a step costs some
+# 50 of them (k³/3 flops and the rest of it in NumPy); so many say that the columns of the model are nearly collinear.
+SWEEPS = 120
 STEPS = 4
 # Part of the gap allowed to a working set: the other columns, whose correlations move a little, take the rest.
 SHARE = 0.8

@@ -5,7 +5,9 @@ H(y) = E[H(y | θ)] (aleatoric) + I(y; θ) (epistemic, the mutual information), 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -24,7 +26,7 @@ SUM_TOLERANCE = 1e-5
 SPLIT_TOLERANCE = 1e-6
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class ClassPredictive(Predictive):
     """Predictive probabilities over classes, one row each.
 
@@ -36,7 +38,8 @@ class ClassPredictive(Predictive):
     ----------
     probabilities : (n, k), in [0, 1], rows sum to 1 (off by at most 1e-5; rescaled)
     classes : (k,) distinct labels, in the order of the columns
-    aleatoric : (n,), E[H(y | θ)] in nats; None for a plug-in predictive, whose `epistemic` raises
+    aleatoric : (n,), E[H(y | θ)] in nats, or a function of nothing that gives them, called when they are first asked
+        for; None for a plug-in predictive, whose `epistemic` raises
     inference : the rung that computed it; by default "exact", or "map" without `aleatoric`
 
     Examples
@@ -50,18 +53,16 @@ class ClassPredictive(Predictive):
 
     probabilities: np.ndarray
     classes: np.ndarray
-    aleatoric: Any = None
-    inference: str = ""
+    inference: str
 
     kind = "class"
 
-    def __post_init__(self) -> None:
-        table = np.asarray(self.probabilities, dtype=np.float64)
-        classes = np.asarray(self.classes)
+    def __init__(self, probabilities: Any, classes: Any, aleatoric: Any = None, inference: str = "") -> None:
+        table, classes = np.asarray(probabilities, dtype=np.float64), np.asarray(classes)
         if table.ndim != 2 or not np.all((table >= 0) & (table <= 1 + SUM_TOLERANCE)):
-            raise ParameterError("ClassPredictive", "probabilities", "(rows, classes) in [0, 1]", self.probabilities)
+            raise ParameterError("ClassPredictive", "probabilities", "(rows, classes) in [0, 1]", probabilities)
         if classes.shape != table.shape[1:] or len(set(classes.tolist())) != classes.size:
-            raise ParameterError("ClassPredictive", "classes", f"{table.shape[1]} distinct labels", self.classes)
+            raise ParameterError("ClassPredictive", "classes", f"{table.shape[1]} distinct labels", classes)
         total = table.sum(axis=1, keepdims=True)
         if np.any(np.abs(total - 1.0) > SUM_TOLERANCE):
             raise ParameterError("ClassPredictive", "probabilities", "rows that sum to 1", total.ravel())
@@ -70,20 +71,42 @@ class ClassPredictive(Predictive):
         table = np.where(np.abs(total - 1.0) > 1e-12, table / total, table)
         object.__setattr__(self, "probabilities", table)
         object.__setattr__(self, "classes", classes)
-        object.__setattr__(self, "inference", self.inference or ("map" if self.aleatoric is None else "exact"))
-        if self.aleatoric is not None:
-            object.__setattr__(self, "aleatoric", self._checked_aleatoric())
+        object.__setattr__(self, "inference", inference or ("map" if aleatoric is None else "exact"))
+        object.__setattr__(self, "_split", aleatoric)
+        if not callable(aleatoric):
+            _ = self.aleatoric  # what is wrong with it is said here
 
-    def _checked_aleatoric(self) -> np.ndarray:
-        part, total = np.asarray(self.aleatoric, dtype=np.float64), self.entropy
+    @cached_property
+    def aleatoric(self) -> Any:
+        """E[H(y | θ)] (n,), in nats; None for a plug-in predictive."""
+        split: Any = self._split  # type: ignore[attr-defined]
+        if split is None:
+            return None
+        split = split() if callable(split) else split
+        part, total = np.asarray(split, dtype=np.float64), self.entropy
         if part.shape != self.shape or not np.all((part >= -SPLIT_TOLERANCE) & (part <= total + SPLIT_TOLERANCE)):
             raise ParameterError(
-                "ClassPredictive",
-                "aleatoric",
-                "(rows,), between 0 and the entropy of the probabilities",
-                self.aleatoric,
+                "ClassPredictive", "aleatoric", "(rows,), between 0 and the entropy of the probabilities", split
             )
         return np.clip(part, 0.0, total)
+
+    @property
+    def plugs_in(self) -> bool:
+        """Whether the parameters are a point, so that nothing splits."""
+        return self._split is None  # type: ignore[attr-defined]
+
+    def relabelled(self, classes: Any) -> ClassPredictive:
+        """The same probabilities of other labels (k,)."""
+        return ClassPredictive(self.probabilities, classes, self._later(lambda part: part), self.inference)
+
+    def _later(self, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+        """The changed split, when it is asked for; now where it is known."""
+        if self.plugs_in:
+            return None
+        return change(self.aleatoric) if "aleatoric" in self.__dict__ else lambda: change(self.aleatoric)
+
+    def __reduce__(self) -> Any:
+        return ClassPredictive, (self.probabilities, self.classes, self.aleatoric, self.inference)
 
     @classmethod
     def from_draws(cls, draws: Any, classes: Any, inference: str = "draws", weights: Any = None) -> Self:
@@ -147,7 +170,7 @@ class ClassPredictive(Predictive):
 
     def __getitem__(self, rows: Any) -> ClassPredictive:
         rows = np.atleast_1d(rows) if isinstance(rows, (int, np.integer)) else rows
-        part = None if self.aleatoric is None else self.aleatoric[rows]
+        part = self._later(lambda part: part[rows])
         return ClassPredictive(self.probabilities[rows], self.classes, part, self.inference)
 
     def _undefined(self, what: str) -> NoReturn:

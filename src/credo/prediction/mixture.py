@@ -153,12 +153,11 @@ def mix(weights: Any, components: Sequence[Predictive]) -> Predictive:
     classes = components[0].classes  # type: ignore[attr-defined]
     if any(p.classes.tolist() != classes.tolist() for p in components):  # type: ignore[attr-defined]
         raise ParameterError("mix", "components", "predictives of the same classes in the same order", components)
-    parts = [p.aleatoric for p in components]
-    plug_in = any(part is None for part in parts)
+    plug_in = any(p.plugs_in for p in components)  # type: ignore[attr-defined]
     return ClassPredictive(
         _weighted(weights, [p.probabilities for p in components]),  # type: ignore[attr-defined]
         classes,
-        None if plug_in else _weighted(weights, parts),
+        None if plug_in else lambda: _weighted(weights, [p.aleatoric for p in components]),
         "map" if plug_in else "average",
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ class Rows:
     def named(self, predictive: Any) -> Any:
         if not isinstance(predictive, ClassPredictive):
             return predictive
-        return replace(predictive, classes=self.labelled(predictive.classes))
+        return predictive.relabelled(self.labelled(predictive.classes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

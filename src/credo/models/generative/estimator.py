@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -279,7 +280,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         cells = self._read(X, reset=False, fitting=False)
         joint = self._possible(self._over_blocks(cells, lambda block: self._log_joint(block, "log_predictive")))
         probability = class_probabilities(joint)
-        return ClassPredictive(probability, self.classes_, self._aleatoric(cells, probability))
+        # The split costs as much as a hundred predictions, and most callers score or decide without it. Model and
+        # rows may change before it is asked for: it is about those of today.
+        today, cells = copy(self), cells.copy()
+        return ClassPredictive(probability, self.classes_, lambda: today._aleatoric(cells, probability))
 
     def _aleatoric(self, cells: Any, probability: np.ndarray) -> np.ndarray:
         out, at = np.empty(len(probability)), 0

@@ -31,6 +31,9 @@ __all__ = ["PREDICTIVE_POINTS", "GlmEstimator", "GlmRegressor", "in_chunks"]
 
 # Points a prediction averages over, a prefix of the lattice: 5 µs a row, and an error of some 0.1 % of a probability.
 PREDICTIVE_POINTS = 1024
+# Points that check and correct the fit to a fold, a quarter of the usual: it is there to be scored, with as many points
+# as a prediction averages over; its coefficients are not shown.
+FOLD_POINTS = 1024
 ROWS = 512
 # Rows up to which they are put in order first, a millisecond: where chains may run, and small sums differ by order.
 SORTED, SORTED_CELLS = 2000, 1_000_000
@@ -42,6 +45,7 @@ class GlmEstimator(Readable, BaseEstimator):
     """Rows and outcomes in, attributes out; a subclass says its likelihood and how it predicts."""
 
     _classify = False
+    _most_points: int | None = None  # of the weights, where a fit is one of many
 
     def __init__(
         self,
@@ -116,6 +120,7 @@ class GlmEstimator(Readable, BaseEstimator):
             prior=self.prior,
             inference=self.inference,
             classify=self._classify,
+            most_points=self._most_points,
             names=None if names is None else tuple(map(str, names)),
             **particular,
         )
@@ -170,9 +175,11 @@ class GlmEstimator(Readable, BaseEstimator):
         return fresh.set_params(inference="laplace") if self.inference == "auto" else fresh
 
     def _fit_fold(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        fresh = self.for_ranking()
+        fresh._most_points = FOLD_POINTS
         with warnings.catch_warnings():  # the fit to all rows has said it
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return fit_model(self.for_ranking(), X, y, sample_weight)
+            return fit_model(fresh, X, y, sample_weight)
 
     # -- prediction ----------------------------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,6 @@ class Design:
 
     centre, scale : (P,) of the columns
     classes : labels where outcomes are classes
-    columns : of each linear predictor, indices into the P columns; None: all predictors share all columns
     """
 
     likelihood: Likelihood
@@ -63,12 +61,9 @@ class Design:
     centre: np.ndarray
     scale: np.ndarray
     classes: np.ndarray | None = None
-    columns: tuple[np.ndarray, ...] | None = None
 
     @cached_property
     def n_predictors(self) -> int:
-        if self.columns is not None:
-            return len(self.columns)
         return self.likelihood.n_classes if isinstance(self.likelihood, CategoricalLogit) else 1
 
     @cached_property
@@ -78,9 +73,8 @@ class Design:
     @cached_property
     def spans(self) -> tuple[slice, ...]:
         """Where the weights of each predictor are in Θ."""
-        sizes = [self.centre.size] * self.n_predictors if self.columns is None else [c.size for c in self.columns]
-        ends = np.cumsum([0, *(size + self.intercept for size in sizes)])
-        return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
+        width = self.centre.size + int(self.intercept)
+        return tuple(slice(j * width, (j + 1) * width) for j in range(self.n_predictors))
 
     @property
     def n_weights(self) -> int:
@@ -93,7 +87,7 @@ class Design:
 
     @property
     def is_softmax(self) -> bool:
-        return self.columns is None and self.n_predictors > 1
+        return self.n_predictors > 1
 
     def rows(self, X: Any) -> Any:
         """φ (n, D) in float64, columns contiguous: scaling rows then runs along memory, a dozen columns apart not.
@@ -111,13 +105,6 @@ class Design:
         np.subtract(X, self.centre, out=rest)
         rest /= self.scale
         return phi
-
-    def part(self, phi: np.ndarray, j: int) -> np.ndarray:
-        """The columns of φ that predictor j sees."""
-        if self.columns is None:
-            return phi
-        lead = int(self.intercept)
-        return phi[:, np.concatenate([np.arange(lead), lead + self.columns[j]])]
 
     def prepare(self, source: Source) -> Source:
         """The same blocks with φ for X and codes for y; kept between passes when they fit in memory beside the data."""
@@ -141,14 +128,13 @@ class Design:
         """Θ (..., K) for φ = (1, x): weights in the columns' units, levels at x = 0 instead of at the centre."""
         raw = np.array(theta, dtype=np.float64)
         lead = int(self.intercept)
-        for j, span in enumerate(self.spans):
-            used = slice(None) if self.columns is None else self.columns[j]
+        for span in self.spans:
             weights = raw[..., span][..., lead:]
-            weights /= self.scale[used]
+            weights /= self.scale
             if lead:
-                raw[..., span.start] -= weights @ self.centre[used]
+                raw[..., span.start] -= weights @ self.centre
             elif np.any(self.centre):  # the level is in the cut-points, of which the first is a parameter itself
-                raw[..., self.n_weights] += weights @ self.centre[used]
+                raw[..., self.n_weights] += weights @ self.centre
         return raw
 
     def raw(self) -> Design:
@@ -166,7 +152,7 @@ def accumulate(block: Block, theta: np.ndarray, design: Design) -> GlmStatistics
     """Statistics of one prepared block at Θ, flat (K,). Cost rows · K²."""
     if design.is_softmax:
         return _softmax(block, theta.reshape(design.n_predictors, -1))
-    if design.columns is not None or design.n_auxiliary:
+    if design.n_auxiliary:
         return _joint(block, theta, design)
     phi, y, weights = block.X, block.y, block.weights
     eta = phi @ theta
@@ -184,34 +170,22 @@ def accumulate(block: Block, theta: np.ndarray, design: Design) -> GlmStatistics
 
 @np.errstate(over="ignore", invalid="ignore")  # a step too far is halved
 def _joint(block: Block, theta: np.ndarray, design: Design) -> GlmStatistics:
-    """Several predictors with designs of their own, and auxiliary parameters."""
-    m = design.n_predictors
-    parts = [design.part(block.X, j) for j in range(m)]
-    eta = _stacked([part @ theta[span] for part, span in zip(parts, design.spans)], block.offset)
-    value, first, second = design.likelihood.joint_derivatives(block.y, eta, theta[design.n_weights :], order=2)
+    """A likelihood with auxiliary parameters beside its predictor."""
+    phi, k = block.X, design.n_weights
+    eta = phi @ theta[:k]
+    if block.offset is not None:
+        eta += block.offset
+    value, first, second = design.likelihood.joint_derivatives(block.y, eta, theta[k:], order=2)
     if block.weights is not None:
         value, first = value * block.weights, first * block.weights[:, None]
         second = second * block.weights[:, None, None]
-    gradient = np.concatenate([*(part.T @ first[:, j] for j, part in enumerate(parts)), first[:, m:].sum(axis=0)])
+    gradient = np.concatenate([phi.T @ first[:, 0], first[:, 1:].sum(axis=0)])
     curvature = np.empty((design.size, design.size))
-    tail = slice(design.n_weights, None)
-    for j, (part, span) in enumerate(zip(parts, design.spans)):
-        for i in range(j + 1):
-            cross = parts[i].T @ (part * second[:, i, j][:, None])
-            curvature[design.spans[i], span] = cross
-            curvature[span, design.spans[i]] = cross.T
-        beside = part.T @ second[:, j, m:]
-        curvature[span, tail] = beside
-        curvature[tail, span] = beside.T
-    curvature[tail, tail] = second[:, m:, m:].sum(axis=0)
+    curvature[:k, :k] = phi.T @ (phi * second[:, 0, 0][:, None])
+    curvature[:k, k:] = phi.T @ second[:, 0, 1:]
+    curvature[k:, :k] = curvature[:k, k:].T
+    curvature[k:, k:] = second[:, 1:, 1:].sum(axis=0)
     return GlmStatistics(float(value.sum()), gradient, np.negative(curvature, out=curvature))
-
-
-def _stacked(etas: list[np.ndarray], offset: np.ndarray | None) -> np.ndarray:
-    """(..., n) of one predictor, (..., n, m) of several; the offset goes to the first."""
-    if offset is not None:
-        etas[0] = etas[0] + offset
-    return etas[0] if len(etas) == 1 else np.stack(etas, axis=-1)
 
 
 def _softmax(block: Block, theta: np.ndarray) -> GlmStatistics:
@@ -244,10 +218,9 @@ def _softmax(block: Block, theta: np.ndarray) -> GlmStatistics:
 def predictors(
     phi: np.ndarray, points: np.ndarray, design: Design, offset: np.ndarray | None = None
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
-    """Chunks of S points (S, K), with their η: (s, n) of one predictor, (s, n, m) of several; and their ψ (s, a)."""
+    """Chunks of S points (S, K), with their η: (s, n), of a softmax (s, n, m); and their ψ (s, a)."""
     m = design.n_predictors
     size = max(1, CHUNK_CELLS // max(1, phi.shape[0] * m))
-    parts = [design.part(phi, j) for j in range(1 if design.columns is None else m)]
     for start in range(0, len(points), size):
         chunk = slice(start, start + size)
         theta = points[chunk]
@@ -255,7 +228,8 @@ def predictors(
         if design.is_softmax:
             yield chunk, (theta.reshape(len(theta) * m, -1) @ phi.T).reshape(len(theta), m, -1).swapaxes(1, 2), psi
         else:
-            yield chunk, _stacked([theta[:, span] @ part.T for span, part in zip(design.spans, parts)], offset), psi
+            eta = theta[:, : design.n_weights] @ phi.T
+            yield chunk, eta if offset is None else eta + offset, psi
 
 
 def log_likelihoods(block: Block, points: np.ndarray, design: Design) -> np.ndarray:
@@ -273,7 +247,7 @@ def values_and_gradients(block: Block, points: np.ndarray, design: Design) -> tu
     values, gradients = np.empty(len(points)), np.empty((len(points), design.size))
     m = design.n_predictors
     for chunk, eta, psi in predictors(block.X, points, design, block.offset):
-        if design.n_auxiliary or design.columns is not None:
+        if design.n_auxiliary:
             value, first, *_ = design.likelihood.joint_derivatives(block.y, eta, psi, order=1)
         else:
             y = np.broadcast_to(block.y, eta.shape[:2]) if design.is_softmax else block.y  # type: ignore[arg-type]
@@ -283,6 +257,6 @@ def values_and_gradients(block: Block, points: np.ndarray, design: Design) -> tu
             value, first = value * block.weights, first * block.weights[:, None]
         values[chunk] = value.sum(axis=1)
         for j, span in enumerate(design.spans):
-            gradients[chunk, span] = first[..., j] @ design.part(block.X, j)
+            gradients[chunk, span] = first[..., j] @ block.X
         gradients[chunk, design.n_weights :] = first[..., m:].sum(axis=1)
     return values, gradients

@@ -126,7 +126,6 @@ def _design(
         centre,
         np.where(scale > 0.0, scale, 1.0),
         classes,
-        specification.columns,
     )
 
 
@@ -136,10 +135,8 @@ def _prior(specification: GlmSpecification, design: Design, overview: Overview) 
     varies = np.where(overview.moments.variance() > 0.0, design.scale, 0.0)
     blocks = []
     spread = 0.0
-    columns = design.columns or (np.arange(design.centre.size),) * design.n_predictors
-    for j, used in enumerate(columns):
-        first = j == 0 or design.columns is None
-        resolved = resolve_prior(owner, specification.prior if first else specification.prior_others, varies[used])
+    for _ in range(design.n_predictors):
+        resolved = resolve_prior(owner, specification.prior, varies)
         if resolved.kind in ("conjugate", "ard"):
             raise ParameterError(
                 owner,
@@ -147,17 +144,16 @@ def _prior(specification: GlmSpecification, design: Design, overview: Overview) 
                 "None, Flat, Uniform, Normal, MultivariateNormal, Laplace, StudentT, ElasticNet or Horseshoe",
                 specification.prior,
             )
-        whitening = _rescaled(resolved.whitening, design.scale[used])
-        if first:
-            spread = float(np.square(whitening.apply(np.diag((varies[used] > 0).astype(float)))).sum())
+        whitening = _rescaled(resolved.whitening, design.scale)
+        spread = float(np.square(whitening.apply(np.diag((varies > 0).astype(float)))).sum())
         blocks.append(
             PredictorPrior(
                 whitening=None if resolved.kind == "flat" else whitening,
                 learned=resolved.kind == "learned",
-                intercept=intercept if first else None,
+                intercept=intercept,
                 has_intercept=design.intercept,
-                shift=design.centre[used] / design.scale[used],
-                mixture=None if resolved.mixture is None else rescaled_mixture(resolved.mixture, design.scale[used]),
+                shift=design.centre / design.scale,
+                mixture=None if resolved.mixture is None else rescaled_mixture(resolved.mixture, design.scale),
             )
         )
     gain = max(spread, 1.0) / specification.predictor_sd**2

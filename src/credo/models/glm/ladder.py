@@ -73,7 +73,7 @@ def climb(
             "The coefficients can fit every row exactly, so there is no joint mode, and the posterior was sampled.",
         )
     elif inference not in ENGINES:
-        draws, result = _weighted(data, prior, mode, n_rows, saturated)
+        draws, result = _weighted(data, prior, mode, n_rows, saturated, specification.most_points or POINTS[0])
         if result.ok:
             return draws, result
         # Chains have the same funnel to go down, for minutes, and are seldom certified where the rows are exact.
@@ -91,10 +91,10 @@ def climb(
 
 
 def _weighted(
-    data: DataTerm, prior: GlmPrior, mode: GlmMode, n_rows: int, saturated: bool
+    data: DataTerm, prior: GlmPrior, mode: GlmMode, n_rows: int, saturated: bool, most: int
 ) -> tuple[WeightedDraws, Result]:
     """One Gaussian with weights; or, where it wastes points or there is none, one at every (ψ, τ)."""
-    n_points = next((s for s in POINTS if s * n_rows <= EVALUATIONS), POINTS[-1])
+    n_points = min(most, next((s for s in POINTS if s * n_rows <= EVALUATIONS), POINTS[-1]))
     nests = accepts_nesting(data, prior)
     draws = None
     if not saturated:
@@ -158,13 +158,7 @@ def _laplace_result(mode: GlmMode, draws: WeightedDraws, *advice: str) -> Result
 def parameter_labels(design: Design, names: tuple[str, ...]) -> list[str]:
     """One name for each entry of Θ: a column, with its class or predictor where there are several."""
     lead = ["intercept"] if design.intercept else []
-    if design.columns is not None:
-        weights = [
-            f"{name} of predictor {j}" if j else name
-            for j, used in enumerate(design.columns)
-            for name in [*lead, *(names[i] for i in used)]
-        ]
-    elif design.is_softmax and design.classes is not None:
+    if design.is_softmax and design.classes is not None:
         weights = [f"{name} of class {label}" for label in design.classes for name in [*lead, *names]]
     else:
         weights = [*lead, *names]

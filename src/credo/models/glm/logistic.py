@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -157,38 +158,52 @@ class LogisticRegression(ClassifierMixin, GlmEstimator):
             )
         return super()._offset(offset, n, method)
 
-    def _integrate(self, X: Any, offset: Any) -> tuple[np.ndarray, np.ndarray | None]:
-        """Probabilities averaged over the posterior's points, and the average entropy; plug-in ones for a MAP fit."""
+    def _integrate(self, X: Any, offset: Any) -> tuple[np.ndarray, Callable[[], np.ndarray] | None]:
+        """Probabilities averaged over the posterior's points, and what averages their entropy; plug-in ones for a MAP
+        fit."""
         X = self._rows(X)
         offset = self._offset(offset, X.shape[0], "predict")
         points, weights = self.posterior_.support(PREDICTIVE_POINTS)
-        table, entropy = in_chunks(
-            lambda rows, some: class_probabilities(self.design_.rows(rows), points, weights, self.design_, some),
-            X,
-            offset,
-        )
+        design = self.design_
+        if self.posterior_.draws is not None:
+            # what is asked for later is of the rows as they are now
+            X, offset = X.copy(), None if offset is None else offset.copy()
+
+        def averaged(what: Callable[..., np.ndarray]) -> np.ndarray:
+            return in_chunks(lambda rows, some: (what(design.rows(rows), points, weights, design, some),), X, offset)[0]
+
+        table = averaged(class_probabilities)
         if self.posterior_.draws is None:
             return table, None
-        return table / table.sum(axis=1, keepdims=True), entropy
+        return table / table.sum(axis=1, keepdims=True), lambda: averaged(class_entropy)
 
 
 def class_probabilities(
     phi: np.ndarray, points: np.ndarray, weights: np.ndarray, design: Design, offset: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_s w_s p(y | φ, θ_s), (n, classes), and Σ_s w_s H(y | φ, θ_s) in nats, (n,). Cost n · S · kD."""
+) -> np.ndarray:
+    """Σ_s w_s p(y | φ, θ_s), (n, classes). Cost n · S · kD."""
     k = design.n_predictors
-    table, entropy = np.zeros((phi.shape[0], max(k, 2))), np.zeros(phi.shape[0])
+    table = np.zeros((phi.shape[0], max(k, 2)))
     for part, eta, _ in predictors(phi, points, design, offset):
         w = weights[part]
         if k == 1:
-            p = scipy.special.expit(eta)
-            table[:, 1] += w @ p
+            table[:, 1] += w @ scipy.special.expit(eta)
             table[:, 0] += w @ scipy.special.expit(-eta)
-            # H = log(1 + e^−|η|) + |η| min(p, 1 − p), from what is already there
-            size = np.abs(eta)
-            entropy += w @ (np.log1p(np.exp(-size)) + size * np.minimum(p, 1.0 - p))
         else:
-            p = design.likelihood.mean(eta)
-            table += np.tensordot(w, p, axes=1)
-            entropy += w @ scipy.special.entr(p).sum(axis=-1)
-    return table, entropy
+            table += np.tensordot(w, design.likelihood.mean(eta), axes=1)
+    return table
+
+
+def class_entropy(
+    phi: np.ndarray, points: np.ndarray, weights: np.ndarray, design: Design, offset: np.ndarray | None = None
+) -> np.ndarray:
+    """Σ_s w_s H(y | φ, θ_s) in nats, (n,). As dear as the probabilities, and fewer ask for it."""
+    entropy = np.zeros(phi.shape[0])
+    for part, eta, _ in predictors(phi, points, design, offset):
+        if design.n_predictors == 1:
+            size = np.abs(eta)  # H = log(1 + e^−|η|) + |η| min(p, 1 − p)
+            each = np.log1p(np.exp(-size)) + size * scipy.special.expit(-size)
+        else:
+            each = scipy.special.entr(design.likelihood.mean(eta)).sum(axis=-1)
+        entropy += weights[part] @ each
+    return entropy

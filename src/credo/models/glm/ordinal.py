@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -172,27 +172,42 @@ class OrdinalRegression(ClassifierMixin, GlmEstimator):
 
         return LawDraws(weights, law, X.shape[0], self.classes_)
 
-    def _integrate(self, X: Any, offset: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    def _integrate(self, X: Any, offset: Any) -> tuple[np.ndarray, Callable[[], np.ndarray] | None]:
         X = self._rows(X)
         shift = self._offset(offset, X.shape[0], "predict")
         points, weights = self.posterior_.support(PREDICTIVE_POINTS)
         design = self.design_
-        table, entropy = in_chunks(
-            lambda rows, some: level_probabilities(design.rows(rows), points, weights, design, some), X, shift
-        )
-        return table / table.sum(axis=1, keepdims=True), None if self.posterior_.draws is None else entropy
+        if self.posterior_.draws is not None:
+            # what is asked for later is of the rows as they are now
+            X, shift = X.copy(), None if shift is None else shift.copy()
+
+        def averaged(what: Callable[..., np.ndarray]) -> np.ndarray:
+            return in_chunks(lambda rows, some: (what(design.rows(rows), points, weights, design, some),), X, shift)[0]
+
+        table = averaged(level_probabilities)
+        certain = self.posterior_.draws is None
+        return table / table.sum(axis=1, keepdims=True), None if certain else lambda: averaged(level_entropy)
 
 
 def level_probabilities(
     phi: np.ndarray, points: np.ndarray, weights: np.ndarray, design: Design, offset: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_s w_s p(y | φ, θ_s), (n, levels), and Σ_s w_s H(y | φ, θ_s) in nats, (n,). Cost n · S · k."""
+) -> np.ndarray:
+    """Σ_s w_s p(y | φ, θ_s), (n, levels). Cost n · S · k."""
     likelihood: Any = design.likelihood
-    table, entropy = np.zeros((phi.shape[0], likelihood.n_classes)), np.zeros(phi.shape[0])
+    table = np.zeros((phi.shape[0], likelihood.n_classes))
     for part, p in _levels(phi, points, design, offset):
         table += np.tensordot(weights[part], p, axes=1)
+    return table
+
+
+def level_entropy(
+    phi: np.ndarray, points: np.ndarray, weights: np.ndarray, design: Design, offset: np.ndarray | None
+) -> np.ndarray:
+    """Σ_s w_s H(y | φ, θ_s) in nats, (n,)."""
+    entropy = np.zeros(phi.shape[0])
+    for part, p in _levels(phi, points, design, offset):
         entropy += weights[part] @ scipy.special.entr(p).sum(axis=-1)
-    return table, entropy
+    return entropy
 
 
 def _levels(

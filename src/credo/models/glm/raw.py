@@ -26,15 +26,14 @@ def raw_posterior(
 ) -> GlmPosterior:
     """In the columns' own units."""
     flat = design.to_raw(mode.position)
-    head = design.spans[0].stop if design.columns is not None else design.n_weights
-    rows = design.n_predictors if design.columns is None else 1
+    head = design.n_weights
+    rows = design.n_predictors
     evidence = None if draws is None or prior.is_flat or np.isnan(draws.log_normaliser) else draws.log_normaliser
-    used = names if design.columns is None else tuple(names[i] for i in design.columns[0])
     return GlmPosterior(
         None if draws is None else draws_to_raw(draws, design),
         flat[:head].reshape(rows, -1),
         design.intercept,
-        used,
+        names,
         result,
         evidence,
         design.likelihood,

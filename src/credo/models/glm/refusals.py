@@ -68,7 +68,7 @@ def without_maximum(
                 f"{specification.owner}: every y is fitted exactly, so the likelihood rises for ever with "
                 f"{', '.join(design.likelihood.auxiliary)}. State it, or a proper prior for it. Is y computed from X?"
             )
-        if not prior.is_flat or design.columns is not None or np.abs(theta[: design.n_weights]).max(initial=0.0) == 0.0:
+        if not prior.is_flat or np.abs(theta[: design.n_weights]).max(initial=0.0) == 0.0:
             return None
         if design.classes is None and kind != "count":
             return None

@@ -98,8 +98,6 @@ def _prior_of(
 ) -> tuple[SparseRows, CoefficientPrior, bool]:
     """The rows, each counted once; the prior; whether a flat intercept takes up the means of the columns."""
     owner, n = specification.owner, X.shape[0]
-    if specification.columns is not None:
-        raise ParameterError(owner, "X", f"dense, or of at most {NARROW} columns, with several predictors", X.shape)
     rows = SparseRows(
         X.data, X.indices, X.indptr, X.shape[1], np.zeros((n, 1)), np.ones(n), n_rows=n, count=float(n), log_scale=0.0
     )

@@ -29,8 +29,7 @@ class GlmSpecification:
     levels : all labels in their order; by default those found, sorted
     predictor_sd : scale of the half-Normal hyperprior on the sd of the linear predictor, under a learned prior
     names : of the columns; x0, x1, ... by default
-    columns : of each linear predictor, the indices of its columns; None for one predictor (or a softmax) of them all
-    prior_others : prior of the weights of the further predictors, as for `prior`
+    most_points : limit on the points that check and correct the Gaussian; None: as many as are affordable
     """
 
     owner: str
@@ -43,5 +42,4 @@ class GlmSpecification:
     levels: np.ndarray | None = None
     predictor_sd: float = PREDICTOR_SD
     names: tuple[str, ...] | None = None
-    columns: tuple[np.ndarray, ...] | None = None
-    prior_others: Any = None
+    most_points: int | None = None

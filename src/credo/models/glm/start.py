@@ -41,7 +41,7 @@ def starting_point(data: DataTerm, prior: GlmPrior, outcomes: np.ndarray) -> np.
 
 def _working(block: Block, psi: np.ndarray, design: Design) -> tuple[np.ndarray, np.ndarray]:
     """Σ φ ω (η₀ − offset) and Σ φφᵀ ω, with ω the curvature of log p at η₀."""
-    phi = design.part(block.X, 0)
+    phi = block.X
     likelihood = design.likelihood
     eta = likelihood.initial_eta(block.y)
     known: dict[str, Any] = {"psi": psi} if psi.size else {}

@@ -275,7 +275,7 @@ class TableModel:
         """Class codes back to the user's labels."""
         if not isinstance(predictive, ClassPredictive):
             return predictive
-        return replace(predictive, classes=np.asarray(self.labels)[predictive.classes])
+        return predictive.relabelled(np.asarray(self.labels)[predictive.classes])
 
 
 def _fills_silently(column: Any) -> bool:
