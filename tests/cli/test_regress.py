@@ -206,3 +206,14 @@ def test_tables_without_rows_or_file(credo, folder) -> None:
 def test_json_is_one_document_with_warnings_beside_it(credo, folder) -> None:
     done = credo("regress", "y ~ hole", folder / "t.csv", "--draws", 100, "--json")
     assert set(json.loads(done.out)) >= {"summary", "priors", "explanation", "certificate", "inference", "interval"}
+
+
+def test_formulas_of_parameters(credo, folder) -> None:
+    """`--parameter` adds to the list of formulas; faults are marked in their own."""
+    table, out = folder / "t.csv", folder / "s.credo"
+    done = credo("regress", "y ~ dose", table, "--parameter", "sigma ~ dose", "-o", out, "--draws", 400)
+    assert "y ~ 1 + dose; sigma ~ 1 + dose   gaussian, 40 rows" in done.out
+    assert "sigma_dose" in done.out
+    assert credo("predict", out, table).out.count("\n") == 41
+    bad = credo("regress", "y ~ dose", table, "--parameter", "sigmma ~ dose")
+    assert "Did you mean sigma?\n  sigmma ~ dose\n  ^^^^^^" in bad.err

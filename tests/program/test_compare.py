@@ -70,3 +70,20 @@ def test_regressions_by_formula_are_compared_too():
     fits = {"level": cr.regress("y ~ 1", table, random_state=0), "line": cr.regress("y ~ x", table, random_state=0)}
     assert cr.compare(fits).chosen == "line"
     assert cr.average(fits).weights_["line"] > 0.99
+
+
+def test_noise_makes_no_model_the_simpler():
+    """Twins, one of them with the tighter prior of a coefficient that the data know: their p differ by less than a
+    tenth, of which draws decide; the better one is chosen, whichever comes first."""
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=60)
+    y = x + 0.5 * rng.normal(size=60)
+    found = {}
+    for k, sd in enumerate((1.0, 1.1, 1.2, 1.3)):
+        m = cr.Model()
+        w, s = m.latent("w", cr.Normal(0, sd)), m.latent("s", cr.HalfNormal(1))
+        m.observed("y", cr.Normal(w * m.data("x", x, dims="obs"), s), y, dims="obs")
+        found[f"m{k}"] = m.fit(random_state=k)
+    comparison = cr.compare(found)
+    assert comparison.chosen == comparison.best
+    assert len({row.complexity for row in comparison.rows}) == 1

@@ -206,3 +206,34 @@ def test_where_the_search_begins():
     """A start given by name is used, and changes nothing."""
     posterior = grouped("Poisson").model().fit("nested_laplace", random_state=1, draws=400, initial={"tau": 0.3})
     assert abs(posterior.mean["tau"] - 0.733) < 0.1
+
+
+def test_long_tails_of_a_scale_are_kept():
+    """Eighty cells without one event: τ is hardly known, and large values of it come with large effects. Against a
+    grid over (level, τ) with 601 points of each effect; 768 weighed draws, at five errors of a mean and a tenth of an
+    sd of the rule's own."""
+    rng = np.random.default_rng(0)
+    g = np.r_[np.arange(10), rng.integers(10, size=70)]
+    m = cr.Model()
+    m.dim("G", 10)
+    b, tau = m.latent("b", cr.Normal(0, 1)), m.latent("tau", cr.Exponential(1.0))
+    u = m.latent("u", cr.Normal(0, tau), dims="G")
+    codes = m.data("g", g, dims="obs", levels="G")
+    m.observed("y", cr.Bernoulli(cr.math.inv_cloglog(b + u[codes])), np.zeros(80, dtype=int), dims="obs")
+    found = m.fit("nested_laplace", random_state=0)
+    assert found.result.ok
+
+    level, log_tau = np.linspace(-7.0, 3.0, 50), np.linspace(-7.0, 3.0, 60)
+    v = np.linspace(-7.5, 7.5, 601)
+    weight = np.exp(-0.5 * v**2) / np.exp(-0.5 * v**2).sum()
+    counts = np.bincount(g)
+    scale = np.exp(log_tau)
+    eta = level[:, None, None] + scale[:, None] * v
+    log_p = sum(np.log(np.exp(-n * np.exp(eta)) @ weight) for n in counts)
+    log_p = log_p - 0.5 * level[:, None] ** 2 - scale + log_tau
+    p = np.exp(log_p - log_p.max())
+    p = p.sum(axis=0) / p.sum()
+    mean = p @ scale
+    sd = np.sqrt(p @ (scale - mean) ** 2)
+    assert abs(found.mean["tau"] - mean) < 5.0 * sd / np.sqrt(found.result.certificate["effective"])
+    assert found.sd["tau"] == pytest.approx(sd, rel=0.1)

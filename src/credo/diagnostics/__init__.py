@@ -9,6 +9,7 @@ Predictions against outcomes
 
 Inference against itself
 `psis`         Pareto-smoothed importance weights and k̂
+`tails`        whether draws have a mean: k̂ of their own tails
 `information`  leave-one-out by PSIS, and WAIC, from log-likelihoods at draws
 `r2`           Bayesian R²
 `mcmc`         R̂, ESS, MCSE, HDI, BFMI, and one verdict

@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from credo.errors import DataError
 
-__all__ = ["PSIS", "psis", "K_RELIABLE"]
+__all__ = ["K_RELIABLE", "PSIS", "pareto_fit", "psis", "tail_size"]
 
 #: above this k̂ the smoothed estimate converges too slowly to be used (Vehtari et al. 2024)
 K_RELIABLE = 0.7
@@ -77,7 +77,7 @@ def psis(log_weights: Any) -> PSIS:
 
 def _smooth(log_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Smoothed, normalised log weights (S, m) of m columns, and their k̂ (m,)."""
-    size = _tail_size(len(log_weights))
+    size = tail_size(len(log_weights))
     order = np.argsort(log_weights, axis=0)[-size - 1 :]
     tail = np.take_along_axis(log_weights, order, axis=0)
     top = tail[-1]
@@ -93,7 +93,7 @@ def _smooth(log_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     smoothed = log_weights - top
     if fitted.size:
         excess = above[1:, fitted] - above[0, fitted]
-        k, scale = _pareto_fit(excess)
+        k, scale = pareto_fit(excess)
         k_hat[fitted] = k
         quantiles = _pareto_quantiles((np.arange(size) + 0.5)[:, None] / size, k, scale) + above[0, fitted]
         # No weight grows beyond the largest there was.
@@ -101,7 +101,7 @@ def _smooth(log_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return smoothed - np.asarray(logsumexp(smoothed, axis=0)), k_hat
 
 
-def _pareto_fit(excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def pareto_fit(excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Shape k and scale of a generalised Pareto law, for each column of ascending excesses (M, m).
 
     With b = −k/scale, the profile log-likelihood M (log(−b/k(b)) − k(b) − 1), k(b) = mean log(1 − b x), is averaged
@@ -125,5 +125,5 @@ def _pareto_quantiles(q: np.ndarray, k: np.ndarray, scale: np.ndarray) -> np.nda
     return scale * np.where(np.abs(k) < 1e-12, -np.log1p(-q), np.expm1(-k * np.log1p(-q)) / safe)
 
 
-def _tail_size(draws: int) -> int:
+def tail_size(draws: int) -> int:
     return int(3 * draws**0.5) if draws > 225 else draws // 5

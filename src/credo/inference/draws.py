@@ -306,10 +306,12 @@ def weighted_quantile(x: np.ndarray, weights: np.ndarray, q: np.ndarray) -> np.n
 @dataclass(frozen=True)
 class Summary(Mapping[str, dict[str, float]]):
     """A table: `rows` are labels such as "w[0]", `columns` map a name to one number a row. Like the summary of every
-    posterior it maps a name to a row, of mean, sd, lower, upper, prob_positive (and more); it prints as a table."""
+    posterior it maps a name to a row, of mean, sd, lower, upper, prob_positive (and more); it prints as a table, with
+    `notes` below."""
 
     rows: tuple[str, ...]
     columns: dict[str, np.ndarray]
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, row: str) -> dict[str, float]:
         if row not in self.rows:
@@ -330,12 +332,13 @@ class Summary(Mapping[str, dict[str, float]]):
         table = [["", *self.columns]]
         table += [[row, *(_shown(n, c[i]) for n, c in self.columns.items())] for i, row in enumerate(self.rows)]
         widths = [max(len(line[j]) for line in table) for j in range(len(table[0]))]
-        return "\n".join(
+        lines = [
             "  ".join(
                 cell.ljust(w) if j == 0 else cell.rjust(w) for j, (cell, w) in enumerate(zip(line, widths))
             ).rstrip()
             for line in table
-        )
+        ]
+        return "\n".join([*lines, *self.notes])
 
 
 def _shown(column: str, value: float) -> str:

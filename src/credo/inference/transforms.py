@@ -53,6 +53,11 @@ class Transform:
     def pull_back(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
+    def pull_back_volume(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> tuple[float, np.ndarray]:
+        """log |∂x/∂z| at one z (free,), and (∂x/∂z)ᵀ g + its gradient: what a sampler wants of each gradient."""
+        volume, slope = self.log_jacobian(x, z)
+        return float(volume), self.pull_back(x, z, g) + slope
+
 
 @dataclass(frozen=True, eq=False)
 class Interval(Transform):
@@ -72,9 +77,19 @@ class Interval(Transform):
         below, above = np.isfinite(self.low), np.isfinite(self.high)
         return below & ~above, above & ~below, below & above
 
+    @cached_property
+    def _places(self) -> tuple[np.ndarray, bool]:
+        """Where there is a lower end alone; whether that is all the ends there are."""
+        lower, upper, both = self._kinds
+        return np.flatnonzero(lower), not (upper.any() or both.any())
+
     def forward(self, z: np.ndarray) -> np.ndarray:
         lower, upper, both = self._kinds
         x = np.array(z, dtype=np.float64)
+        at, simple = self._places
+        if simple:
+            x[..., at] = self.low[at] + np.exp(x[..., at])
+            return x
         x[..., lower] = self.low[lower] + np.exp(z[..., lower])
         x[..., upper] = self.high[upper] - np.exp(z[..., upper])
         x[..., both] = self.low[both] + (self.high - self.low)[both] * expit(z[..., both])
@@ -107,6 +122,14 @@ class Interval(Transform):
         inner = expit(z[..., both])
         factor[..., both] = (self.high - self.low)[both] * inner * (1.0 - inner)
         return g * factor
+
+    def pull_back_volume(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> tuple[float, np.ndarray]:
+        at, simple = self._places
+        if not simple:
+            return super().pull_back_volume(x, z, g)
+        moved, logs = np.array(g, dtype=np.float64), z[at]
+        moved[at] = moved[at] * np.exp(logs) + 1.0
+        return float(logs.sum()), moved
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,6 +309,11 @@ class Bijection:
     def pull_back(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> np.ndarray:
         return _joined([part.pull_back(x[..., a], z[..., b], g[..., a]) for part, a, b in self._merged])
 
+    def pull_back_volume(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> tuple[float, np.ndarray]:
+        """See `Transform.pull_back_volume`."""
+        each = [part.pull_back_volume(x[a], z[b], g[a]) for part, a, b in self._merged]
+        return sum(value for value, _ in each), _joined([slope for _, slope in each])
+
 
 def _joined(blocks: list[np.ndarray]) -> np.ndarray:
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=-1)
@@ -322,11 +350,13 @@ def unconstrained(target: Target, jacobian: bool = True) -> tuple[Target, Biject
             value, slope = target._functions(x, True)
             if slope is None or slope.shape != x.shape:
                 raise ParameterError("Target", "gradient", f"of shape {x.shape}, one entry per parameter", slope)
-            moved = bijection.pull_back(x, z, slope)  # type: ignore[arg-type]
             if not jacobian:
-                return value, moved
-            volume, volume_slope = bijection.log_jacobian(x, z)
-            return value + volume, moved + volume_slope
+                return value, bijection.pull_back(x, z, slope)  # type: ignore[arg-type]
+            if z.ndim > 1:
+                volume, volume_slope = bijection.log_jacobian(x, z)
+                return value + volume, bijection.pull_back(x, z, slope) + volume_slope  # type: ignore[arg-type]
+            volume, moved = bijection.pull_back_volume(x, z, slope)  # type: ignore[arg-type]
+            return value + volume, moved
 
     free = Target(
         log_density,

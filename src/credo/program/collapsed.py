@@ -16,7 +16,7 @@ from credo.inference.target import Target
 from credo.inference.transforms import unconstrained
 from credo.program.evaluate import Program
 from credo.program.explain import Step
-from credo.program.finite.settled import unwarned
+from credo.program.finite.settled import labels_of, unwarned
 from credo.program.fitting import Found, numerical, sampled
 from credo.program.passes.centring import typical
 from credo.program.passes.factors import rows_of, sites_of
@@ -331,7 +331,13 @@ def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Map
         return dataclasses.replace(found, steps=[*steps, *found.steps], method="nuts")
     method = plan.method if plan.method in BY_NAME else "nuts"
     with unwarned(plan):
-        found = numerical(collapsed.target, method, draws, rng, options)
+        if method == "nuts" and not labels_of(plan):
+            from credo.program.starts import by_nuts
+
+            found = by_nuts(collapsed.target, plan.rest, draws, rng, options)
+            steps += found.steps
+        else:
+            found = numerical(collapsed.target, method, draws, rng, options)
     x = np.concatenate([v.reshape(*v.shape[:2], -1) for v in found.values.values()], axis=2)
     chains, n = x.shape[:2]
     rows = x.reshape(chains * n, -1)

@@ -20,6 +20,7 @@ from credo.program.likelihoods import likelihood_of
 from credo.program.nodes import Node, apply, as_node
 from credo.program.ops import OPS, Op, aligned, unbroadcast
 from credo.program.reasons import with_reasons
+from credo.program.scalars import of_numbers
 
 HALF_LOG_2PI = 0.5 * float(np.log(2.0 * np.pi))
 
@@ -126,14 +127,47 @@ def _multivariate_normal(x: np.ndarray, mean: np.ndarray, covariance: np.ndarray
 
 def _normal_sum(x: Any, mean: Any, sd: Any) -> Any:
     """Σ log N(x; mean, sd): the case that a sampler meets most."""
-    z = (x - mean) / sd
+    return _normal_of((x - mean) / sd, sd)
+
+
+def _normal_of(z: Any, sd: Any) -> Any:
     spread = z.size * np.log(sd) if sd.ndim == 0 else np.log(sd).sum() * (z.size / sd.size)
     return -0.5 * np.vdot(z, z) - spread - z.size * HALF_LOG_2PI
 
 
-def _normal_pull(g: Any, values: Sequence[np.ndarray], varies: Sequence[bool]) -> list[np.ndarray | None]:
+def _linear(values: Sequence[np.ndarray], static: dict[str, Any]) -> tuple[Any, Any]:
+    """The value and its pull; of a Normal, which share the residuals; of numbers, in plain floats."""
+    if all(value.ndim == 0 for value in values) and (found := _of_floats(values, static)) is not None:
+        value, slopes_of = found
+        varies = static["varies"]
+        return value, lambda g: [g * slope if has else None for slope, has in zip(slopes_of, varies)]
+    if static["family"] is not Normal or "law" in static:
+        out = _forward(values, (False,) * len(values), static)
+        return out, lambda g: _pull(g, out, values, static)
     x, mean, sd = values
     z = (x - mean) / sd
+    return _normal_of(z, sd), lambda g: _normal_slopes(g, z, values, static["varies"])
+
+
+def _of_floats(values: Sequence[np.ndarray], static: dict[str, Any]) -> tuple[Any, list[Any]] | None:
+    """None where the family has no such function, or not there."""
+    one = of_numbers(static["family"].__name__, tuple(static["names"]))
+    if one is None:
+        return None
+    try:
+        value, found = one(*map(float, values))
+    except (ValueError, ZeroDivisionError, OverflowError):
+        return None
+    return np.float64(value), [np.float64(slope) for slope in found]
+
+
+def _normal_pull(g: Any, values: Sequence[np.ndarray], varies: Sequence[bool]) -> list[np.ndarray | None]:
+    x, mean, sd = values
+    return _normal_slopes(g, (x - mean) / sd, values, varies)
+
+
+def _normal_slopes(g: Any, z: Any, values: Sequence[np.ndarray], varies: Sequence[bool]) -> list[np.ndarray | None]:
+    x, mean, sd = values
     by_mean = g * z / sd
     return [
         unbroadcast(-by_mean, x.shape) if varies[0] else None,
@@ -164,7 +198,7 @@ _EVENTS: dict[str, Any] = {
     "Dirichlet": _dirichlet, "MultivariateNormal": _multivariate_normal, "Multinomial": _multinomial,
     "DirichletMultinomial": _dirichlet_multinomial, "Categorical": _categorical,
 }  # fmt: skip
-OPS["log_density"] = Op("log_density", _forward, _pull)
+OPS["log_density"] = Op("log_density", _forward, _pull, linear=_linear)
 
 
 def joint_target(

@@ -57,6 +57,12 @@ def fit_model(
         if not fault:
             raise
         raise type(error)(f"{error} {fault}", value=error.value) from None
+    except np.linalg.LinAlgError as error:
+        raise NumericalError(
+            f"Model: a matrix could not be factored ({error}). {fault_of(model)}".rstrip(),
+            value=plan.explanation.rung,
+            remedy='This is a limit of this way of fitting, not of the data: try another, such as inference="nuts".',
+        ) from None
 
 
 def _carried_out(
@@ -205,7 +211,9 @@ def sampled(plan: Plan, draws: int, rng: np.random.Generator, options: Mapping[s
         return numerical(full_target(plan), plan.method, draws, rng, options)
     chosen = centred(plan.factors, plan.latents)
     target = joint_target([factor.term for factor in chosen.factors], chosen.latents)
-    found = numerical(target, "nuts", draws, rng, options)
+    from credo.program.starts import by_nuts
+
+    found = by_nuts(target, chosen.latents, draws, rng, options)
     flat = {z.number: v.reshape(-1, *v.shape[2:]) for z in chosen.latents for v in [found.values[str(z.name)]]}
     for node, expression in chosen.restore:
         x = Program([expression], list(chosen.latents)).values(flat, lead=True)[0]

@@ -2,6 +2,8 @@
 
 `density` asks here first. Each is for an observed vector x of known numbers, and one for a latent simplex:
 
+    Poisson of rate e^η                                   Σ x η − e^η, with e^η for the slope too
+    Bernoulli, Binomial of probability 1/(1 + e^−η)       Σ x η − n log(1 + e^η), likewise
     Bernoulli, Binomial with a probit or cloglog link     log Φ(±η); log(1 − exp(−e^η)), −e^η
     Categorical of ordered categories                     log(F(b) − F(a)), a and b the cut-points about x only
     NegativeBinomial, mean m and shape s                  Σ log Γ(x + s)/Γ(s) as Σ_j #{x > j} log(s + j)
@@ -44,6 +46,12 @@ def likelihood_of(law: Any, x: Node) -> Node | None:
     if name == "Categorical" and isinstance(law.p, Node) and law.p.kind == "ordinal" and law.p.parents[0].ndim == 1:
         eta, cuts = law.p.parents
         return _scalar("ordinal_likelihood", [x, eta, cuts], {"link": law.p.static["link"]})
+    if name == "Poisson" and (eta := _log_rate(law.rate)) is not None:
+        return _scalar(
+            "poisson_likelihood", [eta], {"x": x.value, "constant": float(special.gammaln(x.value + 1.0).sum())}
+        )
+    if name in ("Bernoulli", "Binomial") and isinstance(law.p, Node) and law.p.kind == "expit":
+        return _by_logit(law, x)
     if name == "NegativeBinomial" and x.value.max() <= MOST_COUNTS:
         return _negative_binomial(as_node(law.mean), as_node(law.shape), x)
     if name == "Beta" and isinstance(law.a, Node) and isinstance(law.b, Node) and ((x.value > 0) & (x.value < 1)).all():
@@ -77,6 +85,63 @@ def _by_link(law: Any, x: Node) -> Node:
     if type(law).__name__ == "Binomial":
         total = total + apply("gammaln", n + 1.0) - apply("gammaln", x + 1.0) - apply("gammaln", n - x + 1.0)
     return total.sum()
+
+
+def _log_rate(rate: Any) -> Node | None:
+    """η of e^η, or of c e^η for known c > 0."""
+    if not isinstance(rate, Node):
+        return None
+    if rate.kind == "exp":
+        return rate.parents[0]
+    if rate.kind != "multiply":
+        return None
+    for known, other in (rate.parents, rate.parents[::-1]):
+        if other.kind == "exp" and known.kind in ("data", "constant") and np.all(np.asarray(known.value) > 0.0):
+            return other.parents[0] + apply("log", known)
+    return None
+
+
+def _poisson(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
+    (eta,), x = _beside(values, lead), static["x"]
+    with np.errstate(all="ignore"):
+        return (np.where(x > 0.0, x * eta, 0.0) - np.exp(eta)).sum(axis=-1) - static["constant"]
+
+
+def _poisson_linear(values: Sequence[Array], static: dict[str, Any]) -> tuple[Array, Any]:
+    eta, x = values[0], static["x"]
+    with np.errstate(all="ignore"):
+        rate = np.exp(eta)
+        value = np.vdot(x, eta) - rate.sum() - static["constant"] if eta.ndim else np.array(np.nan)
+        value = value if value == value else _poisson(values, (False,), static)  # one η, or of −∞
+    return value, lambda g: [unbroadcast(g * (x - rate), eta.shape)]
+
+
+def _by_logit(law: Any, x: Node) -> Node:
+    """With n as a second parent, of a Binomial."""
+    n = as_node(law.n) if type(law).__name__ == "Binomial" else None
+    if n is None:
+        return _scalar("logit_likelihood", [law.p.parents[0]], {"x": x.value})
+    choose = apply("gammaln", n + 1.0) - apply("gammaln", x + 1.0) - apply("gammaln", n - x + 1.0)
+    return _scalar("logit_likelihood", [law.p.parents[0], n], {"x": x.value}) + choose.sum()
+
+
+def _logits(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
+    eta, *n = _beside(values, lead)
+    total = np.logaddexp(0.0, eta)
+    return (static["x"] * eta - (n[0] * total if n else total)).sum(axis=-1)
+
+
+def _logits_linear(values: Sequence[Array], static: dict[str, Any]) -> tuple[Array, Any]:
+    (eta, *n), x = values, static["x"]
+    e = np.exp(-np.abs(eta))
+    total, above = np.log1p(e) + np.maximum(eta, 0.0), 1.0 / (1.0 + e)
+    p = np.where(eta >= 0.0, above, e * above)
+    value = (x * eta - (n[0] * total if n else total)).sum()
+    return value, lambda g: [unbroadcast(g * (x - (n[0] * p if n else p)), eta.shape), *(None for _ in n)]
+
+
+def _pull_of(linear: Any) -> Any:
+    return lambda g, out, values, static: linear(values, static)[1](g)
 
 
 # ordered categories ---------------------------------------------------------------------------------------------------
@@ -232,6 +297,8 @@ def _simplex_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, A
 
 
 for _op in (
+    Op("poisson_likelihood", _poisson, _pull_of(_poisson_linear), linear=_poisson_linear),
+    Op("logit_likelihood", _logits, _pull_of(_logits_linear), linear=_logits_linear),
     Op("dirichlet_density", _simplex, _simplex_pull),
     Op("gamma_likelihood", _positive, _positive_pull),
     Op("zero_inflated_likelihood", _zeros, _zeros_pull),

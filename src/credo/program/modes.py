@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import CredoError, NotIdentifiedError, NumericalError
+from credo.errors import NotIdentifiedError, NumericalError
 from credo.inference.hyper.density import Density
 from credo.inference.hyper.mode import climb, find_mode
 from credo.inference.transforms import Bijection, unconstrained
 from credo.program.finite.settled import images, labels_of
-from credo.program.forward import draw_node, law_at
-from credo.program.nodes import Node
+from credo.program.starts import prior_points
 
 if TYPE_CHECKING:
     from credo.inference.target import Target
@@ -65,18 +64,9 @@ class Modes:
 
 def _starting_points(collapsed: Collapsed, bijection: Bijection, rng: np.random.Generator) -> np.ndarray:
     """Draws (n, d) of the priors in free coordinates; about the start where a prior has none."""
-    start = bijection.inverse(collapsed.start)
-    inputs: dict[int, np.ndarray] = {}
-    nodes: dict[int, Node] = {}
-    x = np.empty((DRAWS, 0))
-    try:
-        for node in collapsed.rest:
-            law = law_at(node.law, inputs, nodes, DRAWS, node.ndim)  # type: ignore[arg-type]
-            value = np.asarray(draw_node(node, law, DRAWS, rng), dtype=np.float64)
-            inputs[node.number], nodes[node.number] = value, node
-            x = np.concatenate([x, value.reshape(DRAWS, -1)], axis=1)
-        z = bijection.inverse(x)
-    except (CredoError, ValueError, KeyError):
+    z = prior_points(collapsed.rest, bijection, rng, DRAWS)
+    if z is None:
+        start = bijection.inverse(collapsed.start)
         z = start + 2.0 * rng.standard_normal((DRAWS, len(start)))
     return np.clip(z[np.isfinite(z).all(axis=1)], -1e12, 1e12)
 

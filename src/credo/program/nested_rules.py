@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,12 +26,14 @@ __all__ = ["NoRuleError", "Proposals", "propose"]
 # Seconds that the rule may take, its fewest evaluations, most where it must be sparing, and how many of one, two, three
 # hyperparameters it need not be for; the error asked for, in sds, and one that is too large; what a correction costs.
 SECONDS, LEAST, MOST, FREELY = 2.0, 60, 399, (400, 1_500, 6_000)
-TOLERANCE, ROUGH, DEARER = 1e-2, 5e-2, 3.0
+TOLERANCE, ROUGH, DEARER = 1e-2, 5e-2, 2.0
 # By importance sampling, evaluations at least; k̂ that lets draws pass; seconds that they may take in all.
 FEWEST, LARGEST_K, LONGEST = 600, 0.7, 10.0
-# Laplace's density of θ is corrected if what it misses differs by so many nats so many sds from its mode; the step of
-# the correction's slope, in sds.
-MISSED, REACH, DIFFERENCE = 1.0, 1.5, 0.3
+# Laplace's density of θ is corrected if what it misses differs by so many nats so many sds from its mode, where tails
+# begin; the step of the correction's slope, in sds.
+MISSED, REACH, DIFFERENCE = 0.1, 2.5, 0.3
+# Share of values of θ that follow the root of the density: so that its tails, where sds are large, have values too.
+FLATTER = 0.3
 # Evaluations by NUTS are many: not where one takes longer than this.
 SLOWEST = 0.02
 
@@ -70,7 +72,13 @@ def propose(collapsed: Collapsed, n: int, rng: np.random.Generator, options: Map
     if not modes.are_all:
         raise NoRuleError("the hyperparameters have several modes")
     rule = _by_lattice if method == "quadrature" else _by_importance
-    proposals, positions, weights = rule(density, n, rng, modes)
+    try:
+        proposals, positions, weights = rule(density, n, rng, modes)
+    except NoRuleError:
+        if not density.corrected:
+            raise
+        density.corrected = False  # Laplace's own density may do: the weights of draws will tell
+        proposals, positions, weights = rule(density, n, rng, modes)
     require_an_end(collapsed, positions, weights, density.rows, modes)
     return proposals
 
@@ -162,10 +170,12 @@ def _affordable(density: _Density) -> int:
 
 
 def _from_tents(found: LatticePosterior, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draws (n, d) from what a lattice's density is between its nodes, as evenly as its weights allow, and their log
-    densities."""
-    tents, d = Tents(found.units, found.weights, found.cubic), len(found.mode)
-    at = found.units[found.sample_nodes(n, rng)]
+    """Draws (n, d) from what a lattice's density is between its nodes, or its root, as evenly as the nodes' weights
+    allow, and their log densities."""
+    root = np.sqrt(found.weights)
+    flatter = replace(found, weights=(1.0 - FLATTER) * found.weights + FLATTER * root / root.sum())
+    tents, d = Tents(found.units, flatter.weights, found.cubic), len(found.mode)
+    at = found.units[flatter.sample_nodes(n, rng)]
     at = at + found.cubic * (rng.random(at.shape) - rng.random(at.shape))
     volume = d * np.log(found.cubic * found.unit) + np.linalg.slogdet(found.T)[1]
     return found.mode + (found.unit * at) @ found.T.T, np.log(tents.density(at)) - volume

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 from credo.distributions import Flat
 from credo.errors import ParameterError, UnavailableError
 from credo.program.explain import Explanation, Step
+from credo.program.finite.states import is_finite
 from credo.program.model import Factor
 from credo.program.nodes import Node
 from credo.program.passes.collapse import Block, find_block, in_logarithms
 from credo.program.passes.conjugate import Leaf, conjugate_leaves
-from credo.program.passes.finite import FiniteLeaf, finite_leaves, summed
 from credo.program.passes.scale import common_variance
 from credo.program.prepare import prepared
 
 if TYPE_CHECKING:
     from credo.program.model import Model
+    from credo.program.passes.finite import FiniteLeaf
 
 __all__ = ["NESTED", "RUNGS", "Plan", "plan_of"]
 
@@ -79,10 +80,13 @@ def plan_of(model: Model, inference: str = "auto") -> Plan:
     collapses = inference in COLLAPSING
     if collapses:
         factors = in_logarithms(factors)
-    finite: tuple[FiniteLeaf, ...] = ()
-    if inference not in ("gibbs", "mean_field"):  # all other rungs need densities of numbers
+    parts = _Parts(tuple(factors), tuple(latents), (), (factors, latents))
+    # All rungs but these need densities of numbers.
+    if inference not in ("gibbs", "mean_field") and any(is_finite(node) for node in latents):
+        from credo.program.passes.finite import finite_leaves, summed  # elimination takes long to import
+
         finite = tuple(finite_leaves(factors, latents))
-    parts = _Parts(tuple(factors), tuple(latents), finite, summed(factors, latents, finite))
+        parts = _Parts(tuple(factors), tuple(latents), finite, summed(factors, latents, finite))
     if not collapses:
         return parts.plan(None, (), inference)
     leaves = tuple(conjugate_leaves(*parts.open))
@@ -254,7 +258,7 @@ def _flat(block: Block) -> str:
 
 def _leaf(leaf: Leaf | FiniteLeaf) -> Step:
     names = tuple(str(node.name) for node in leaf.nodes)
-    return Step("states" if isinstance(leaf, FiniteLeaf) else "conjugate", names, f"{', '.join(names)}: {leaf.pair}")
+    return Step("conjugate" if isinstance(leaf, Leaf) else "states", names, f"{', '.join(names)}: {leaf.pair}")
 
 
 def _listed(reasons: dict[str, str]) -> str:

@@ -66,8 +66,16 @@ class ModelPosterior(Draws):
         return {name: statistic(self[name]) for name in self.values}
 
     def summary(self, mass: float = 0.9) -> Summary:
-        """As of `Draws`; draws that were resampled by weights count as no more than what the weights are worth."""
-        table = super().summary(mass)
+        """As of `Draws`; draws that were resampled by weights count as no more than what the weights are worth.
+
+        Where draws fall off like a power so slowly that a mean (k̂ ≥ 1) or an sd (k̂ ≥ 0.7) is nothing they can tell,
+        it is NaN, and a note says so.
+        """
+        from credo.program.tails import without_endless_moments
+
+        return without_endless_moments(self._capped(super().summary(mass)), self)
+
+    def _capped(self, table: Summary) -> Summary:
         worth = self.result.certificate.get("effective")
         if worth is None or worth >= len(self):
             return table

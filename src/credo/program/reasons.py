@@ -10,7 +10,7 @@ import numpy as np
 
 from credo.distributions.slopes import unchecked
 from credo.program.evaluate import Program
-from credo.program.nodes import Node, described, topological
+from credo.program.nodes import Node, apply, described, topological
 
 if TYPE_CHECKING:
     from credo.inference.target import Target
@@ -49,6 +49,11 @@ def _of_values(output: Node, latents: Sequence[Node], values: Mapping[int, np.nd
     for node in topological([output], {latent.number for latent in latents}):
         if np.isfinite(values[node.number]).all():
             continue
+        if node.kind == "poisson_likelihood":  # written with exp(η), which says more
+            rate = apply("exp", node.parents[0])
+            found = np.exp(values[node.parents[0].number])
+            if not np.isfinite(found).all():
+                return _of_operation(rate, {**values, rate.number: found})
         return _of_law(node, values) if node.kind == "log_density" else _of_operation(node, values)
     return ""
 

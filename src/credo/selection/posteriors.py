@@ -7,7 +7,7 @@ from their draws, and weighed by their evidences or by stacking these densities.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +46,9 @@ def posteriors_in(models: Any) -> dict[str, ModelPosterior] | None:
 def compare_posteriors(posteriors: Mapping[str, ModelPosterior], node: str | None = None) -> Comparison:
     """Ranked by the mean leave-one-out log density of the cells of the observed node.
 
-    Warns where k̂ ≥ 0.7 makes a row's density unreliable. complexity : Σ of the effective numbers of parameters
+    Warns where k̂ ≥ 0.7 makes a row's density unreliable. complexity : Σ of the effective numbers of parameters; of two
+    models in which these differ by less than half a parameter, or their own error, the better one's: estimates that
+    differ by noise make neither model the simpler.
     """
     found = {name: _left_out(name, posterior, node) for name, posterior in posteriors.items()}
     sizes = {name: loo.pointwise.size for name, loo in found.items()}
@@ -54,18 +56,37 @@ def compare_posteriors(posteriors: Mapping[str, ModelPosterior], node: str | Non
         raise DataError(f"compare: the posteriors saw different numbers of cells: {sizes}.", value=sizes)
     best = max(found, key=lambda name: float(found[name].pointwise.mean()))
 
+    complexity = _complexities(sorted(found, key=lambda name: -float(found[name].pointwise.mean())), found)
+
     def row(name: str) -> ComparisonRow:
         loo, posterior = found[name].warn(), posteriors[name]
         score, error = mean_and_error(loo.pointwise)
         difference = (0.0, 0.0) if name == best else mean_and_error(loo.pointwise - found[best].pointwise)
         evidence = posterior.log_evidence if np.isfinite(posterior.log_evidence) else None
-        penalty = float(np.sum(loo.penalty)) if loo.penalty is not None else float("nan")
-        return ComparisonRow(name, score, error, *difference, evidence, penalty, float(sum(posterior.result.seconds)))
+        return ComparisonRow(name, score, error, *difference, evidence, complexity[name],
+                             float(sum(posterior.result.seconds)))  # fmt: skip
 
     rows = sorted((row(name) for name in found), key=lambda each: (-each.score, each.complexity))
     n = next(iter(sizes.values()))
     return Comparison(tuple(rows), {}, {}, "leave-one-out from draws (psis)", ("log",), n, n,
                       {name: loo.pointwise for name, loo in found.items()}, dict(posteriors))  # fmt: skip
+
+
+def _complexities(names: Sequence[str], found: Mapping[str, LeaveOneOut]) -> dict[str, float]:
+    """Of models from the best on: each its own, or that of a better one that cannot be told from it."""
+    told: dict[str, float] = {}
+    for name in names:
+        own = found[name].penalty
+        told[name] = float("nan") if own is None else float(np.sum(own))
+        for better in tuple(told)[:-1]:
+            other = found[better].penalty
+            if own is None or other is None:
+                continue
+            apart, error = mean_and_error(own - other)
+            if own.size * abs(apart) < max(0.5, own.size * error):
+                told[name] = told[better]
+                break
+    return told
 
 
 def _left_out(name: str, posterior: ModelPosterior, node: str | None) -> LeaveOneOut:

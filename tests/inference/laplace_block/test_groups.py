@@ -195,16 +195,27 @@ def test_groups_of_two_are_integrated_as_by_brute_force():
 FORMS = ["poisson", "negative binomial", "logit", "binomial", "gamma", "exponential"]
 
 
+def three_ways(target):
+    """A target by its law, by its form in array operations, by its form in the compiled loop."""
+    by_law = target._replace(form=None, factor=None, compiles=False)
+    by_form = by_law.formed(True)._replace(factor=None, compiles=False)
+    assert by_form.form is not None
+    return by_law, by_form, by_form._replace(compiles=True)
+
+
 @pytest.mark.parametrize("law", [*FORMS, "two"])
 def test_the_compiled_loop_is_the_array_operations(law):
     """Integrals to 1e-6 (the loop ends its walks 20 nats below the top), means and slopes likewise, the same draws."""
     block, coefficients = slopes_block() if law == "two" else intercepts(law)[:2]
     nested = block.condition(coefficients)._nested
     given = nested.given(nested.c[None] + 0.2)
-    plain, rng = given.targets[0], np.random.default_rng(0)
-    compiled = plain.compiled()
-    assert plain.form is None
-    assert compiled.form is not None
+    plain, by_form, compiled = three_ways(given.targets[0])
+    rng = np.random.default_rng(0)
+    u = given.centres[0] + 3.0 * np.random.default_rng(1).standard_normal((20, *given.centres[0].shape))
+    for a, b in zip(plain.parts_at(u, 1), by_form.parts_at(u, 1), strict=True):
+        np.testing.assert_allclose(
+            a if np.ndim(a) == 2 else a[0], b if np.ndim(b) == 2 else b[0], rtol=1e-12, atol=1e-10
+        )
     G, w = given.centres[0].shape
     a, b = (settled(each, given.centres[0], nested.grids[0]) for each in (plain, compiled))
     np.testing.assert_allclose(a[1].log_integral, b[1].log_integral, atol=1e-6)
@@ -218,6 +229,41 @@ def test_the_compiled_loop_is_the_array_operations(law):
     assert np.all(np.abs(a.draws.mean(axis=0) - b.draws.mean(axis=0)) < spacing[:, None])
 
 
+@pytest.mark.parametrize("law", ["poisson", "gamma", "exponential"])
+def test_pooled_rows_are_the_rows_one_by_one(law):
+    """Values, means, slopes and draws, groups without rows among them; and the same from a tile of two."""
+    block, coefficients = intercepts(law)[:2]
+    nested = block.condition(coefficients)._nested
+    given, rng = nested.given(nested.c[None] + [[0.2], [-0.4]]), np.random.default_rng(0)
+    target = given.targets[0]
+    assert target.factor is not None
+    G, w = given.centres[0].shape
+    grids = nested.grids[0].tile(2)
+    shift, uniforms = rng.uniform(-0.5, 0.5, (G, w)), rng.random((50, G))
+    for make in (
+        lambda each: integrate(each, given.centres[0], grids, shift, uniforms),
+        lambda each: settled(each, given.centres[0], grids)[1],
+        lambda each: settled(each.take(np.array([0, 3]))[0], given.centres[0][[0, 3]], grids.take(np.array([0, 3])))[1],
+        lambda each: settled(each.take(np.array([3]))[0], given.centres[0][[3]], grids.take(np.array([3])))[1],
+    ):
+        pooled, single = make(target), make(target._replace(factor=None, form=None))
+        np.testing.assert_allclose(pooled.log_integral, single.log_integral, rtol=1e-11)
+        np.testing.assert_allclose(pooled.mean, single.mean, atol=1e-11)
+        np.testing.assert_array_equal(pooled.draws, single.draws)
+        for a, b in zip(pooled.slopes, single.slopes, strict=True):
+            np.testing.assert_allclose(a, b, atol=1e-10)
+
+
+def test_rows_of_unlike_factors_are_not_pooled():
+    """A slope for each group, whose x differs from row to row."""
+    x, g = np.linspace(-1.0, 1.0, 12), np.arange(12) % 3
+    A = np.column_stack([np.ones(12), np.eye(3)[g] * x[:, None]])
+    block = LaplaceBlock([LinearFactor([np.eye(4)])], [Site(sites.PoissonLog(), np.arange(12) % 4, [A])], 4)
+    target = block.condition([((1.0,), (), 1.0), ((1.0,), (), ())])._nested._targets[0]
+    assert target.form is not None
+    assert target.factor is None
+
+
 def test_numbers_that_the_compiled_loop_cannot_hold_are_left_to_the_other():
     """η of 800 at nodes: eˣ is infinite, log(1 + eˣ) is not."""
     y = np.repeat([0.0, 1.0], 3)
@@ -228,7 +274,7 @@ def test_numbers_that_the_compiled_loop_cannot_hold_are_left_to_the_other():
     still = np.zeros((2, 1))
     a, b = (
         integrate(each, given.centres[0], nested.grids[0], still, np.zeros((0, 2)))
-        for each in (given.targets[0], given.targets[0].compiled())
+        for each in (three_ways(given.targets[0])[k] for k in (0, 2))
     )
     np.testing.assert_allclose(a.log_integral, b.log_integral, rtol=1e-12)
 
@@ -315,7 +361,7 @@ def test_groups_of_two_widths_seen_by_two_sites_with_rows_of_no_group(compiled, 
     assert [each.columns.tolist() for each in block.partition.kinds] == [[[2], [3], [4]], [[5, 6], [7, 8]]]
     assert [len(each) for each in block.partition.free] == [6, n if compiled else 6]
     belief = block.condition([((1.0,), (), 0.9), ((1.0,), (), ()), ((1.0,), (0.2,), ())])
-    assert all((each.form is not None) == compiled for each in belief._nested._targets)
+    assert all(each.compiles == compiled for each in belief._nested._targets)
     _, log_w = belief.draw_weighted(60, rng)
     _, other = belief._whole(3000, rng)
     a, b = np.exp(log_w), np.exp(other)

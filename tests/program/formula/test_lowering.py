@@ -24,7 +24,7 @@ def lowered(formula, priors=None, family="gaussian"):
     made = design(formula, table_of())
     laws = stated_priors(priors, default_priors(made, FAMILIES[family]))
     centers = centers_of(made, laws)
-    return made, laws, model_of(made, FAMILIES[family], laws, centers, None), centers
+    return made, laws, model_of(made, FAMILIES[family], laws, None, {}), centers
 
 
 def residuals(y, eta, sigma):
@@ -107,7 +107,7 @@ def test_columns_may_be_called_anything():
         table,
     )
     laws = stated_priors({"X": cr.Laplace(0, 1)}, default_priors(made, FAMILIES["gaussian"]))
-    model = model_of(made, FAMILIES["gaussian"], laws, centers_of(made, laws), None)
+    model = model_of(made, FAMILIES["gaussian"], laws, None, {})
     assert model.sample_prior(3, random_state=0)["response"].shape == (3, 30)
 
 

@@ -200,7 +200,7 @@ def test_missing_rows_are_left_out():
 @pytest.mark.parametrize(
     ("formula", "options", "error", "says"),
     [
-        ("~ x", {}, ParameterError, "with a response"),
+        ("~ x", {}, FormulaError, "there is no response"),
         ("y ~ x + foo(x)", {}, FormulaError, "no function"),
         ("y ~ x", {"family": "norml"}, ParameterError, "'gaussian'"),
         ("y ~ x", {"trials": 3}, ParameterError, "None for family"),

@@ -6,26 +6,35 @@
 `weigh`        importance sampling, and resampling from it (`resampling`)
 `tempering`    sequential Monte Carlo and annealed importance sampling, with a `population` of particles
 `densities`, `records`   what samplers are given, and what they return
+
+A name is imported when first used: who resamples needs no adaptive rejection.
 """
 
-from credo.inference.direct.inverse import inversion
-from credo.inference.direct.log_concave import adaptive_rejection
-from credo.inference.direct.records import DirectDraws, Estimate, ImportanceSample
-from credo.inference.direct.reject import rejection
-from credo.inference.direct.resampling import resample
-from credo.inference.direct.tempering import annealed_importance, smc
-from credo.inference.direct.weigh import importance, sampling_importance_resampling
+from __future__ import annotations
 
-__all__ = [
-    "inversion",
-    "rejection",
-    "adaptive_rejection",
-    "importance",
-    "sampling_importance_resampling",
-    "annealed_importance",
-    "smc",
-    "resample",
-    "DirectDraws",
-    "ImportanceSample",
-    "Estimate",
-]
+import importlib
+from typing import Any
+
+_MODULES = {
+    "inversion": "inverse",
+    "rejection": "reject",
+    "adaptive_rejection": "log_concave",
+    "importance": "weigh",
+    "sampling_importance_resampling": "weigh",
+    "annealed_importance": "tempering",
+    "smc": "tempering",
+    "resample": "resampling",
+    "DirectDraws": "records",
+    "ImportanceSample": "records",
+    "Estimate": "records",
+}
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'credo.inference.direct' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"credo.inference.direct.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value

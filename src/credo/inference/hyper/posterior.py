@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -10,14 +11,15 @@ import numpy as np
 
 from credo.errors import UnavailableError
 from credo.inference.hyper.density import Density
+from credo.inference.hyper.splines import Splines
 from credo.inference.hyper.tents import Tents
 
 __all__ = ["LatticePosterior"]
 
-# Width of the kernels around nodes, in distances between nodes: wide enough that their sum has no holes.
-KERNEL = 0.5
 # Draws are exact where the density is above exp(−9) of its peak; beyond, proposals end where the nodes do.
 BULK = 9.0
+# What nodes carry together that draws of an interpolation leave out: it is not known beyond them.
+NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -104,36 +106,54 @@ class LatticePosterior:
     def sample(self, n: int, rng: np.random.Generator, *, exact: bool = True) -> np.ndarray:
         """n independent continuous draws (n, d).
 
-        Proposals come from the density's interpolation between nodes. With `exact` each is accepted with probability
-        p/(M q), M the largest ratio met above exp(−9) of the peak, so that draws follow the density itself; that
-        evaluates it some 2n times. Without, Normal kernels about nodes are drawn in towards the mean so that mean and
-        covariance stay right (Liu & West 2001), and the density is not evaluated: for those that cost.
+        Proposals come from the density's linear interpolation between nodes. Each is accepted with probability
+        p/(M q), M the largest ratio met above exp(−9) of the peak, so that draws follow p. With `exact` p is the
+        density itself, evaluated some 2n times. Without, for a density that costs, it is the spline of its logarithm
+        through the nodes: `interpolation_error` tells, from some of the draws, how far that is off.
         """
         if not exact:
-            return self._shrunk(n, rng)
+            return self._accepted(n, self._splines, rng, self._heavy)
         if self.density is None:
             raise UnavailableError("The density was not kept.", remedy="Use sample(n, rng, exact=False).")
-        tents, floor = Tents(self.units, self.weights, self.cubic), float(self.log_density.max()) - BULK
-        bulk = self.log_density > floor
+        density = self.density
+        return self._accepted(n, lambda units: density.rows(self.mode + (self.unit * units) @ self.T.T), rng, self.weights > 0.0)
+
+    def interpolation_error(self, draws: np.ndarray, log_density: np.ndarray) -> float:
+        """The sd of p/q, where q is what `sample(exact=False)` draws from, from draws (n, d) of it and log p (n,) there.
+
+        A mean of any function by such draws is off by at most that many of the function's sds (Cauchy and Schwarz).
+        """
+        log_ratio = log_density - self._splines(np.linalg.solve(self.T, (draws - self.mode).T).T / self.unit)
+        ratio = np.exp(log_ratio - log_ratio.max())
+        return float(ratio.std() / ratio.mean())
+
+    @cached_property
+    def _splines(self) -> Splines:
+        return Splines(self.units, self.log_density, self.cubic, self._heavy)
+
+    @cached_property
+    def _heavy(self) -> np.ndarray:
+        """(J,) which nodes carry all but a millionth, those as heavy as one of them included."""
+        ordered = np.sort(self.weights)
+        return self.weights >= ordered[np.searchsorted(np.cumsum(ordered), NEGLIGIBLE)]
+
+    def _accepted(
+        self, n: int, log_density: Callable[[np.ndarray], np.ndarray], rng: np.random.Generator, kept: np.ndarray
+    ) -> np.ndarray:
+        """n draws (n, d) of a density given in units, by rejection from tents on the nodes that are kept (J,)."""
+        weights = self.weights[kept] / self.weights[kept].sum()
+        tents, floor = Tents(self.units[kept], weights, self.cubic), float(self.log_density.max()) - BULK
+        bulk = kept & (self.log_density > floor)
         most = float(np.max(self.log_density[bulk] - np.log(tents.density(self.units[bulk]))))
         drawn, ratios, uniform = np.zeros((0, len(self.mode))), np.zeros(0), np.zeros(0)
         accepted = np.zeros(0, dtype=bool)
         while (size := int(np.count_nonzero(accepted))) < n:
             count = 64 + int(1.2 * (n - size) * (len(ratios) / size if size else 2.0))
             fresh = tents.draw(count, rng)
-            log_p = self.density.rows(self.mode + (self.unit * fresh) @ self.T.T)
+            log_p = log_density(fresh)
             ratio = log_p - np.log(tents.density(fresh))
             most = max(most, float(np.max(ratio[log_p > floor], initial=-np.inf)))
             drawn, ratios = np.concatenate([drawn, fresh]), np.concatenate([ratios, ratio])
             uniform = np.concatenate([uniform, np.log(rng.random(count))])
             accepted = uniform < ratios - most
         return self.mode + (self.unit * drawn[accepted][:n]) @ self.T.T
-
-    def _shrunk(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        u = self.units * self.unit
-        mean = self.weights @ u
-        spread = (self.weights[:, None] * (u - mean)).T @ (u - mean)
-        width = min(0.5, KERNEL * self.unit * self.cubic / float(np.sqrt(np.linalg.eigvalsh(spread)[0])))
-        drawn = mean + np.sqrt(1.0 - width * width) * (u[self.sample_nodes(n, rng)] - mean)
-        drawn = drawn + width * rng.standard_normal(drawn.shape) @ np.linalg.cholesky(spread).T
-        return self.mode + drawn @ self.T.T

@@ -88,7 +88,7 @@ class Nested:
         ]
         target = GroupTarget(self.prior[at], np.zeros(k.columns.shape), rows)
         compiles = self.joint.precision.compiles or sum(len(own.of) for own in k.rows) > COMPILES
-        return target.compiled() if compiles else target
+        return target.formed(compiles)
 
     @property
     def start(self) -> np.ndarray:

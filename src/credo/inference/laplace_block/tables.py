@@ -20,6 +20,7 @@ import numpy as np
 
 from credo.distributions.sites.base import ExponentialForm
 from credo.errors import NumericalError
+from credo.inference.laplace_block.forms import common_factor, form_derivatives, pooled
 from credo.inference.laplace_block.mode import Cells
 
 __all__ = ["Grids", "GroupTarget", "Integrals", "Summary", "first_grids", "integrate", "settled"]
@@ -61,12 +62,15 @@ class Grids(NamedTuple):
 
 class GroupTarget(NamedTuple):
     """log p(u) of many groups. P (G, w, w), t (G, w); for each site `cells` of its rows (law, y, ψ cut to them), o
-    (m,), a (w, m) and of (m,), the groups, ascending. form : of the law of the only site, for the compiled loop."""
+    (m,), a (w, m) and of (m,), the groups, ascending. form : of the law of the only site that has rows; factor (G,) :
+    of u, where such rows are pooled; compiles : whether there are so many that compiled loops pay."""
 
     P: np.ndarray
     t: np.ndarray
     parts: list[tuple[Cells, np.ndarray, np.ndarray, np.ndarray]]
     form: ExponentialForm | None = None
+    factor: np.ndarray | None = None
+    compiles: bool = False
 
     def value(self, u: np.ndarray) -> np.ndarray:
         """(K, G) at K nodes of each group, u (K, G, w)."""
@@ -80,7 +84,9 @@ class GroupTarget(NamedTuple):
             total = -0.5 * np.einsum("kgi,gij,kgj->kg", u, self.P, u) - np.einsum("gi,kgi->kg", self.t, u)
             for site, (cells, offset, a, of) in enumerate(self.parts):
                 if len(of):
-                    own = cells.derivatives(offset + np.einsum("im,kmi->km", a, u[:, of]), order)
+                    eta = offset + np.einsum("im,kmi->km", a, u[:, of])
+                    form = self.form
+                    own = cells.derivatives(eta, order) if form is None else form_derivatives(form, eta, order)
                     at = of + G * np.arange(K)[:, None]
                     total += np.bincount(at.ravel(), own[0].ravel(), K * G).reshape(K, G)
                     slopes[site] = own[-1]
@@ -91,12 +97,23 @@ class GroupTarget(NamedTuple):
         parts = [(c, o, a, of) for (c, _, a, of), o in zip(self.parts, offsets, strict=True)]
         return self._replace(t=t, parts=parts)
 
-    def compiled(self) -> GroupTarget:
+    @property
+    def only(self) -> int | None:
+        """The number of the only site that has rows."""
+        with_rows = [site for site, (_, _, _, of) in enumerate(self.parts) if len(of)]
+        return with_rows[0] if len(with_rows) == 1 else None
+
+    def formed(self, compiles: bool) -> GroupTarget:
         """With its form, if the rows are of one site and its law has one."""
-        sites = [cells for cells, _, _, of in self.parts if len(of)]
-        if len(sites) != 1 or self.t.shape[1] > 2:
+        if self.only is None:
             return self
-        return self._replace(form=sites[0].site.law.exponential_form(sites[0].site.y, sites[0].psi))
+        cells, _, a, of = self.parts[self.only]
+        form = cells.site.law.exponential_form(cells.site.y, cells.psi)
+        if form is None:
+            return self
+        if compiles and self.t.shape[1] <= 2:
+            return self._replace(form=form, compiles=True)
+        return self._replace(form=form, factor=common_factor(form, a, of, len(self.t)))
 
     def tile(self, t: np.ndarray, offsets: list[np.ndarray]) -> GroupTarget:
         """n times the same groups, at other t (n, G, w) and offsets (n, m)."""
@@ -107,7 +124,8 @@ class GroupTarget(NamedTuple):
             owner = (of + G * np.arange(n)[:, None]).ravel()
             parts.append((cells.take(rows), offset.ravel(), np.tile(a, (1, n)), owner))
             form = form.take(rows) if form is not None and len(of) else form
-        return GroupTarget(np.concatenate([self.P] * n), t.reshape(n * G, w), parts, form)
+        factor = None if self.factor is None else np.tile(self.factor, n)
+        return GroupTarget(np.concatenate([self.P] * n), t.reshape(n * G, w), parts, form, factor, self.compiles)
 
     def take(self, groups: np.ndarray) -> tuple[GroupTarget, list[np.ndarray]]:
         """Of some groups; and which of the rows of each site are theirs."""
@@ -119,7 +137,8 @@ class GroupTarget(NamedTuple):
             kept.append(mine)
             parts.append((cells.take(mine), offset[mine], a[:, mine], place[of[mine]]))
             form = form.take(mine) if form is not None and len(of) else form
-        return GroupTarget(self.P[groups], self.t[groups], parts, form), kept
+        factor = None if self.factor is None else self.factor[groups]
+        return GroupTarget(self.P[groups], self.t[groups], parts, form, factor, self.compiles), kept
 
 
 class Integrals(NamedTuple):
@@ -162,8 +181,8 @@ def summarise(
     uniforms: np.ndarray,
     slopes: bool,
 ) -> Summary:
-    """The nodes of all groups: by the compiled loop where the target has a form, else by array operations."""
-    if target.form is not None:
+    """The nodes of all groups: by the compiled loop where rows are many and have a form, else by array operations."""
+    if target.compiles and target.form is not None:
         from credo.inference.laplace_block import compiled  # numba takes long to import
 
         found, lost = compiled.summarise(target, target.form, centre, half, shift, uniforms, slopes)
@@ -200,8 +219,14 @@ def _nodes_of(
 ) -> Summary:
     """Of groups whose grids have the same radius."""
     index = _nodes(centre.shape[1], radius)
-    values, slope = _over_nodes(target, lambda some: _at(centre, half, shift, some[:, None]), index, slopes)
+    if target.factor is None or target.only is None:
+        values, slope = _over_nodes(target, lambda some: _at(centre, half, shift, some[:, None]), index, slopes)
+    else:
+        values, slope = _of_pools(target, centre[:, 0], half[:, 0, 0] * (index + shift[:, 0]), slopes)
     top = values.max(axis=0)
+    if target.form is not None and not np.isfinite(top).all():  # out of reach of the form, perhaps not of the law
+        plain = target._replace(form=None, factor=None)
+        return _nodes_of(plain, centre, half, shift, radius, uniforms, slopes)
     if not np.isfinite(top).all():
         raise NumericalError("Laplace block: the density of a group is 0 or infinite wherever it was looked for.")
     weights = np.exp(values - top)
@@ -238,6 +263,30 @@ def _over_nodes(
             total *= kept[of]
             total += np.where(share[:, of] > 0.0, share[:, of] * slope, 0.0).sum(axis=0)
         top = higher
+    return values, sums
+
+
+def _of_pools(
+    target: GroupTarget, centre: np.ndarray, d: np.ndarray, slopes: bool
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The same at u = centre + d (K, G), where the rows of a group are one number to it."""
+    site, form, factor = target.only, target.form, target.factor
+    assert site is not None
+    assert form is not None
+    assert factor is not None
+    _, offset, _, of = target.parts[site]
+    with np.errstate(over="ignore", invalid="ignore"):
+        pool = pooled(form, factor, offset, of, centre)
+        own, growth = pool.values(d)
+        u = centre + d
+        values = own - u * (0.5 * target.P[:, 0, 0] * u + target.t[:, 0])
+        values = np.where(np.isnan(values), -np.inf, values)
+        sums = [np.zeros(len(part[3])) for part in target.parts]
+        if slopes:
+            top = values.max(axis=0)
+            share = np.exp(values - np.where(np.isfinite(top), top, 0.0))
+            tilted = np.where(share > 0.0, share * growth, 0.0).sum(axis=0)
+            sums[site] = form.sign * (form.linear * share.sum(axis=0)[of] - pool.rows * tilted[of])
     return values, sums
 
 

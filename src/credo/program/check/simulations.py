@@ -39,6 +39,9 @@ MOST_ENTRIES = 20
 LOG_LIKELIHOOD = "log-likelihood"
 # Rungs whose draws are correlated; a collapsed one that had to sample has statistics of its chains.
 CHAINED = ("nuts", "metropolis", "slice", "gibbs")
+#: errors of the arithmetic, which say nothing of the data
+NUMERICAL = ("NumericalError", "LinAlgError", "ArithmeticError", "FloatingPointError", "OverflowError",
+             "ZeroDivisionError")  # fmt: skip
 #: where ranks gather → what that says of the posterior
 WRONG = {"low": "too high", "high": "too low", "ends": "too narrow", "middle": "too wide"}
 
@@ -185,11 +188,15 @@ def simulation_findings(found: Simulations) -> Iterator[Finding]:
         where = found.calibration.envelopes[label].departure
         yield Finding("inference", label, f"On average over its prior, the posterior of {label} is {WRONG[where]}: its "
                       "ranks are not uniform.", _advice(found))  # fmt: skip
-    lost = sum(found.failed.values())
-    if lost:
-        first = max(found.failed, key=lambda key: found.failed[key])
-        yield Finding("inference", "", f"{lost} of {found.n} fits to data drawn from the prior failed ({first}).",
-                      "Such data are possible for the model: give narrower priors.")  # fmt: skip
+    for numerical, advice in (
+        (False, "Such data are possible for the model: give narrower priors."),
+        (True, 'The arithmetic of this inference failed, not the data: try another rung, such as inference="nuts".'),
+    ):
+        failed = {said: times for said, times in found.failed.items() if said.startswith(NUMERICAL) == numerical}
+        if failed:
+            first = max(failed, key=lambda key: failed[key])
+            yield Finding("inference", "", f"{sum(failed.values())} of {found.n} fits to data drawn from the prior "
+                          f"failed ({first}).", advice)  # fmt: skip
     if found.uncertified > max(1.0, 0.05 * found.n):
         yield Finding("inference", "", f"{percent(found.uncertified / found.n)} of the fits to data drawn from the "
                       "prior were not certified.", "See posterior.result.advice of a fit.")  # fmt: skip

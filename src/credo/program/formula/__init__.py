@@ -5,11 +5,12 @@
 `terms`, `expansion`   nodes → `Formula`: terms, group terms, offsets (`parse`)
 `columns`, `sheet`     a frame's columns as numbers or levels; arithmetic on them
 `factors`, `coding`    a factor → columns; which categories are coded in full, which against a reference
-`effects`, `splines`   s(x), mo(x), me(x, sd), mi(x): effects with latent parts of their own; the penalised spline
+`effects`, `splines`, `cyclic`, `surfaces`   s(x), t2(x, z), mo(x), me(x, sd), mi(x), which have latent parts; bases
 `groups`, `encoder`    the levels of groups; `RowEncoder`, which encodes any rows alike and is saved
 `design`      `design(formula, data)` → `Design`
 `priors`, `families`, `zero_inflated`   what is believed before the data, in their units; how responses scatter
 `responses`   the response as the family takes it, and its trials
+`predictors`  the linear predictors of a regression: of the mean, of sigma and its like, of each class
 `lowering`, `latent_effects`   a design and priors → the nodes of a `Model`
 `quantities`, `prediction`     what draws say in the user's coordinates; the response of new rows at each draw
 `regress`     `regress(formula, data)` → `Regression`

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from credo.program.formula.sheet import Moments, Sheet, evaluate
 from credo.program.formula.syntax import Name
 from credo.program.formula.terms import Factor, Formula
 
-__all__ = ["Design", "design"]
+__all__ = ["Design", "design", "designs"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +129,23 @@ def design(formula: str | Formula, data: Any, missing: str = "drop") -> Design:
     >>> d.encoder.encode({"dose": [5.0], "site": ["B"]}).fixed.tolist()
     [[1.0, 5.0, 1.0, 0.0]]
     """
-    if missing not in ("drop", "error"):
-        raise ParameterError("design", "missing", "'drop' or 'error'", missing)
     frame = data if isinstance(data, Frame) else Frame(data)
     read = formula if isinstance(formula, Formula) else parse(formula, frame.names)
-    sheet = _complete_rows(read, frame, missing)
+    return designs([read], frame, missing)[0]
+
+
+def designs(formulas: Sequence[Formula], frame: Frame, missing: str) -> list[Design]:
+    """Of several formulas, from the rows that are complete for all of them; the response is the first one's."""
+    if missing not in ("drop", "error"):
+        raise ParameterError("design", "missing", "'drop' or 'error'", missing)
+    first, *rest = formulas
+    formulas = [first, *(replace(each, response=None) for each in rest)]
+    sheet = _complete_rows(formulas, frame, missing)
+    inputs = list(dict.fromkeys(name for each in formulas for name in each.inputs))
+    return [_design(each, frame, sheet, inputs) for each in formulas]
+
+
+def _design(read: Formula, frame: Frame, sheet: Sheet, inputs: list[str]) -> Design:
     factors = {}
     lists = [read.terms, *(group.terms for group in read.groups)]
     for factor in (factor for terms in lists for term in terms for factor in term.factors):
@@ -143,7 +156,7 @@ def design(formula: str | Formula, data: Any, missing: str = "drop") -> Design:
     offset_moments: dict[str, Moments] = {}
     for offset in read.offsets:
         evaluate(offset.node, sheet, offset_moments, learn=True)
-    schema = None if frame.schema is None else frame.schema.select(read.inputs)
+    schema = None if frame.schema is None else frame.schema.select(inputs)
     encoder = RowEncoder(read.text, read.others, factors, levels, response_levels, offset_moments, schema)
     names = encoder.names
     if len(set(names)) < len(names):
@@ -154,10 +167,14 @@ def design(formula: str | Formula, data: Any, missing: str = "drop") -> Design:
     return Design(encoder, encoded, response, len(next(iter(frame.read.values())).missing))
 
 
-def _complete_rows(formula: Formula, frame: Frame, missing: str) -> Sheet:
-    """The rows without missing cells in the columns used."""
-    left = [part for part in (formula.response, formula.trials) if part is not None]
-    names = [*(name for part in left for name in part.columns), *formula.inputs]
+def _complete_rows(formulas: Sequence[Formula], frame: Frame, missing: str) -> Sheet:
+    """The rows without missing cells in the columns used; a column that is imputed is so wherever it stands."""
+    names, imputed, complete = [], set(), set()
+    for formula in formulas:
+        left = [part for part in (formula.response, formula.trials) if part is not None]
+        names += [*(name for part in left for name in part.columns), *formula.inputs]
+        imputed |= formula.may_be_missing
+        complete |= set(formula.inputs) - formula.may_be_missing
     if not names:
         names = list(frame.names[:1])
     cells = frame.cells(dict.fromkeys(names))
@@ -167,7 +184,7 @@ def _complete_rows(formula: Formula, frame: Frame, missing: str) -> Sheet:
     if n == 0:
         raise DataError("The table has no rows.", value=0)
     gone = {name: np.flatnonzero(column.missing) for name, column in cells.items()}
-    gone = {name: rows for name, rows in gone.items() if rows.size and name not in formula.may_be_missing}
+    gone = {name: rows for name, rows in gone.items() if rows.size and name not in imputed - complete}
     keep = np.ones(n, dtype=bool)
     for rows in gone.values():
         keep[rows] = False

@@ -1,4 +1,4 @@
-"""Effects with latent parts of their own, fitted to a table: s(x), mo(x), me(x, sd), mi(x).
+"""Effects with latent parts of their own, fitted to a table: s(x), t2(x, z), mo(x), me(x, sd), mi(x).
 
 Each has columns among the fixed effects (of a smooth its straight part, of the others none) and `encode`s rows as
 arrays by name, from which `latent_effects` builds nodes.
@@ -13,9 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from credo.errors import DataError, DataWarning, warn
+from credo.program.formula.cyclic import CyclicSpline
 from credo.program.formula.functions import options_of
 from credo.program.formula.sheet import Moments, Sheet, evaluate
 from credo.program.formula.splines import PenalisedSpline
+from credo.program.formula.surfaces import TensorProduct, ThinPlate
 from credo.program.formula.syntax import Call, Chain, Name, Node, Number, Paren
 from credo.program.formula.terms import Factor
 from credo.saving import register
@@ -23,42 +25,70 @@ from credo.saving import register
 __all__ = ["EffectFactor", "ImputedFactor", "MeasuredFactor", "MonotoneFactor", "SmoothFactor", "fit_effect"]
 
 Places = Callable[[Node, Sheet], np.ndarray]
+Smooth = PenalisedSpline | CyclicSpline | ThinPlate | TensorProduct
 
 
 @register
 @dataclass(frozen=True, eq=False)
 class SmoothFactor:
-    """s(x), or s(x, by=g) with a curve for each level of g.
+    """s(x), s(x, z) or t2(x, z); with by=g one for each level of g.
 
-    labels : a curve each; by : the fitted category, or None
+    labels : of each curve or surface; by : the fitted category, or None
     """
 
     labels: tuple[str, ...]
-    splines: tuple[PenalisedSpline, ...]
+    splines: tuple[Smooth, ...]
     moments: dict[str, Moments] = field(default_factory=dict)
     by: Any = None
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(f"{label}[linear]" for label in self.labels)
+        return tuple(
+            f"{label}[{name}]" for label, spline in zip(self.labels, self.splines) for name in spline.straight_names
+        )
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Of the Normal effects, each with an sd."""
+        return tuple(
+            f"{label}[{name}]" if name else label
+            for label, spline in zip(self.labels, self.splines)
+            for name in spline.part_names
+        )
 
     def matrix(self, node: Node, sheet: Sheet) -> np.ndarray:
         """The straight parts (n, curves); a curve's column is 0 in rows of other levels."""
         x, weights = self._read(node, sheet)
-        return np.column_stack([spline.straight(x) * w for spline, w in zip(self.splines, weights)])
+        parts = [_straight(spline, x) * w[:, None] for spline, w in zip(self.splines, weights)]
+        return np.column_stack(parts)
 
     def encode(self, node: Node, sheet: Sheet) -> dict[str, np.ndarray]:
         x, weights = self._read(node, sheet)
-        return {label: spline.wiggles(x) * w[:, None] for label, spline, w in zip(self.labels, self.splines, weights)}
+        found = [Z * w[:, None] for spline, w in zip(self.splines, weights) for Z in _wiggles(spline, x)]
+        return dict(zip(self.parts, found))
 
-    def _read(self, node: Node, sheet: Sheet) -> tuple[np.ndarray, list[np.ndarray]]:
-        """(x (n,), for each curve 1 in its rows)."""
+    def _read(self, node: Node, sheet: Sheet) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """(columns, for each curve 1 in its rows)."""
         assert isinstance(node, Call)
-        x = evaluate(node.arguments[0], sheet, self.moments, learn=False)
+        x = [evaluate(column, sheet, self.moments, learn=False) for column in _columns(node)]
         if self.by is None:
-            return x, [np.ones(len(x))]
+            return x, [np.ones(len(sheet))]
         places = self.by.places(options_of(node)["by"], sheet)
         return x, [(places == level).astype(np.float64) for level in range(len(self.labels))]
+
+
+def _columns(node: Call) -> list[Node]:
+    """Of a curve one, of a surface two."""
+    other = options_of(node)["other"]
+    return [node.arguments[0]] if other is None else [node.arguments[0], other]
+
+
+def _straight(spline: Smooth, x: list[np.ndarray]) -> np.ndarray:
+    return spline.straight(x[0])[:, None] if isinstance(spline, PenalisedSpline) else spline.straight(x)
+
+
+def _wiggles(spline: Smooth, x: list[np.ndarray]) -> list[np.ndarray]:
+    return [spline.wiggles(x[0])] if isinstance(spline, PenalisedSpline) else spline.parts(x)
 
 
 class _WithoutColumns:
@@ -166,15 +196,26 @@ def _fit_smooth(factor: Factor, sheet: Sheet, fit_category: Any) -> SmoothFactor
     node, moments = factor.node, {}
     assert isinstance(node, Call)
     options = options_of(node)
-    x = evaluate(node.arguments[0], sheet, moments, learn=True)
+    x = [evaluate(column, sheet, moments, learn=True) for column in _columns(node)]
     if options["by"] is None:
-        return SmoothFactor((factor.text,), (PenalisedSpline.fit(x, options["k"], factor.text),), moments)
+        return SmoothFactor((factor.text,), (_fitted(node, x, factor.text),), moments)
     by = options["by"]
     category = fit_category(Factor(str(by), by), sheet)
     places = category.places(by, sheet)
     labels = tuple(f"{factor.text}={level}" for level in category.levels)
-    curves = [PenalisedSpline.fit(x[places == i], options["k"], label) for i, label in enumerate(labels)]
+    curves = [_fitted(node, [each[places == i] for each in x], label) for i, label in enumerate(labels)]
     return SmoothFactor(labels, tuple(curves), moments, category)
+
+
+def _fitted(node: Call, x: list[np.ndarray], text: str) -> Smooth:
+    options = options_of(node)
+    if node.function == "t2":
+        return TensorProduct.fit(x, options["k"], text)
+    if len(x) == 2:
+        return ThinPlate.fit(x, options["k"], text)
+    if options["bs"] == "cc":
+        return CyclicSpline.fit(x[0], options["k"], options["period"], text)
+    return PenalisedSpline.fit(x[0], options["k"], text)
 
 
 def _fit_monotone(factor: Factor, sheet: Sheet, fit_category: Any) -> MonotoneFactor:

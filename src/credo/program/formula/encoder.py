@@ -48,6 +48,7 @@ class EncodedRows:
     """fixed : (n, p); offset : (n,); groups : one design a group term; rows : their numbers in the user's table.
 
     latent : arrays (n, …) by name, of effects with latent parts of their own
+    others : the same rows as parameters beside the mean depend on them, where they do
     """
 
     fixed: np.ndarray
@@ -55,12 +56,14 @@ class EncodedRows:
     groups: tuple[GroupDesign, ...]
     rows: np.ndarray
     latent: dict[str, np.ndarray] = field(default_factory=dict)
+    others: tuple[EncodedRows, ...] = ()
 
     def take(self, part: slice) -> EncodedRows:
         """Some of them."""
         groups = tuple(replace(g, codes=g.codes[part], matrix=g.matrix[part]) for g in self.groups)
         latent = {name: array[part] for name, array in self.latent.items()}
-        return EncodedRows(self.fixed[part], self.offset[part], groups, self.rows[part], latent)
+        others = tuple(other.take(part) for other in self.others)
+        return EncodedRows(self.fixed[part], self.offset[part], groups, self.rows[part], latent, others)
 
 
 @register

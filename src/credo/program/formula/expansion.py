@@ -36,7 +36,8 @@ def parse(text: str, columns: Sequence[str] | None = None) -> Formula:
         `log(x)`, `I(x/z)` a function; inside it operators are arithmetic
         `C(x)`             the numbers of x are names of categories; `C(x, ref="b")`, `C(x, sum)`
         `poly(x, 2)`       polynomials; `bs(x, 5)`, `ns(x, 4)` splines; `fourier(t, 7)` a season
-        `s(x)`             a smooth curve; `s(x, k=20)`, `s(x, by=g)` one for each level of g
+        `s(x)`             a smooth curve; `s(x, k=20)`, `s(x, by=g)` one for each level of g; `s(x, bs="cc")` repeats
+        `s(x, z)`          a smooth surface, of columns of one unit; `t2(x, z)` of unlike ones
         `mo(x)`            a monotone effect of ordered categories
         `me(x, se)`        x measured with an error of standard deviation se
         `mi(x)`            x with missing cells, which are imputed; `mi(x, z + w)` from z and w

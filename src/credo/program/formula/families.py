@@ -27,7 +27,7 @@ from credo.program import math
 from credo.program.formula.zero_inflated import ZeroInflatedPoisson
 from credo.program.ordinal import ordinal
 
-__all__ = ["FAMILIES", "ResponseFamily", "family_of"]
+__all__ = ["FAMILIES", "ResponseFamily", "family_of", "parameter_of"]
 
 _BINARY = ("logit", "probit", "cloglog")
 _INVERSES: dict[str, Callable[[Any], Any]] = {
@@ -43,7 +43,7 @@ _INVERSES: dict[str, Callable[[Any], Any]] = {
 class ResponseFamily:
     """A family of responses.
 
-    values : what a response may be: "real", "positive", "unit", "binary", "trials", "count" or "ordered"
+    values : what a response may be: "real", "positive", "unit", "binary", "trials", "count", "ordered" or "classes"
     link : of its mean; links : those it may have
     parameters : names of what it has beside the mean
     law : (linear predictor η, its mean, parameters by name, trials) → the response's law
@@ -64,8 +64,24 @@ class ResponseFamily:
     def is_ordered(self) -> bool:
         return self.values == "ordered"
 
+    @property
+    def is_nominal(self) -> bool:
+        """Whether responses are classes without an order, and there is a linear predictor for each but the first."""
+        return self.values == "classes"
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether responses, or their logarithms, are Normal about the linear predictor."""
+        return self.name in ("gaussian", "lognormal")
+
+    @property
+    def has_levels(self) -> bool:
+        return self.is_ordered or self.is_nominal
+
     def of(self, eta: Any, own: Mapping[str, Any], trials: Any) -> Any:
-        """The response's law at a linear predictor."""
+        """The response's law at a linear predictor; of classes, at the list of theirs."""
+        if self.is_nominal:
+            return Categorical(math.softmax(math.stack(0.0 * eta[0], *eta).T))
         if self.is_ordered:
             return Categorical(ordinal(eta, own["cuts"], self.link))
         return self.law(eta, _INVERSES[self.link](eta), own, trials)
@@ -74,7 +90,7 @@ class ResponseFamily:
         self, y: np.ndarray, levels: tuple[str, ...], trials: np.ndarray | None, text: str, rows: np.ndarray
     ) -> None:
         """Raise `DataError` for responses that the family cannot give; rows : their numbers in the user's table."""
-        if self.is_ordered:
+        if self.has_levels:
             return
         _check_levels(self, levels, text)
         if self.values != "real":
@@ -126,13 +142,14 @@ FAMILIES = {
             lambda eta, mean, own, n: Beta(mean * own["phi"], (1.0 - mean) * own["phi"]),
         ),
         ResponseFamily("ordinal", "ordered", _BINARY, (), lambda eta, mean, own, n: None),
+        ResponseFamily("categorical", "classes", ("logit",), (), lambda eta, mean, own, n: None),
     )
 }  # fmt: skip
 #: names of the same elsewhere
 _ALIASES = {
     "normal": "gaussian", "student": "student_t", "t": "student_t", "negbinomial": "negative_binomial",
     "negativebinomial": "negative_binomial", "nb": "negative_binomial", "cumulative": "ordinal",
-    "logistic": "bernoulli",
+    "logistic": "bernoulli", "multinomial": "categorical", "softmax": "categorical", "nominal": "categorical",
     "log_normal": "lognormal", "zero_inflated": "zero_inflated_poisson",
     "zip": "zero_inflated_poisson",
 }  # fmt: skip
@@ -140,6 +157,11 @@ _ALIASES = {
 
 def _gamma(shape: Any, mean: Any) -> Any:
     return Gamma(shape=shape, rate=shape / mean)
+
+
+def parameter_of(name: str, eta: Any) -> Any:
+    """A parameter beside the mean at its linear predictor: all are exp η but a share."""
+    return math.expit(eta) if name == "zi" else math.exp(eta)
 
 
 def family_of(name: Any, link: str | None = None) -> ResponseFamily:
@@ -190,5 +212,7 @@ def _check_levels(family: ResponseFamily, levels: tuple[str, ...], text: str) ->
             f"{'two of them' if binary else 'numbers'}.",
             columns=[text],
             value=levels,
-            remedy="Of two levels: family 'bernoulli'." if len(levels) == 2 else "Of ordered ones: family 'ordinal'.",
+            remedy="Of two levels: family 'bernoulli'."
+            if len(levels) == 2
+            else "Of classes: family 'categorical'; of ordered ones: 'ordinal'.",
         )

@@ -73,6 +73,11 @@ class Function:
 
 _CATEGORY = Function("category", (Parameter("contrast", "contrast", "treatment"), Parameter("ref", "text", None)))
 _SPLINE = (Parameter("df", "integer", None, 1), Parameter("knots", "numbers", None))
+_CURVE = (
+    Parameter("k", "integer", None, 3),
+    Parameter("by", "expression", None),
+    Parameter("other", "expression", None),
+)
 FUNCTIONS: dict[str, Function] = {
     **{name: Function("elementwise") for name in ELEMENTWISE},
     "center": Function("moments"),
@@ -84,10 +89,8 @@ FUNCTIONS: dict[str, Function] = {
     "I": Function("identity"),
     "C": _CATEGORY,
     "offset": Function("offset"),
-    "s": Function(
-        "smooth",
-        (Parameter("k", "integer", None, 3), Parameter("by", "expression", None), Parameter("bs", "spline", "cr")),
-    ),
+    "s": Function("smooth", (*_CURVE, Parameter("bs", "spline", "cr"), Parameter("period", "number", None))),
+    "t2": Function("smooth", _CURVE),
     "mo": Function("monotone"),
     "me": Function("measured", (Parameter("sd", "expression"),)),
     "mi": Function("imputed", (Parameter("given", "expression", None),)),
@@ -111,7 +114,7 @@ ALIASES = {
     "cr": "ns",
 }
 _ELSEWHERE = {
-    **dict.fromkeys(("te", "ti", "t2"), "Surfaces are not there; s(x) + s(z) is the sum of two curves."),
+    **dict.fromkeys(("te", "ti"), "A surface of columns of unlike units is t2(x, z)."),
     "hsgp": "s(x) is a smooth curve.",
     "gp": "s(x) is a smooth curve.",
     "lag": "Make the shifted column first.",
@@ -130,7 +133,7 @@ _ELSEWHERE = {
 }
 _CONTRASTS = ("treatment", "sum")
 # In one dimension the thin-plate spline with these knots is the cubic one.
-_SPLINES = ("cr", "tp")
+_SPLINES = ("cr", "tp", "cc")
 _CONTRAST_CALLS = {"Treatment": "treatment", "Sum": "sum"}
 _WORDS = {"TRUE": True, "True": True, "FALSE": False, "False": False}
 
@@ -164,15 +167,20 @@ def options_of(call: Call) -> dict[str, Any]:
     parameters = FUNCTIONS[call.function].parameters
     known = {parameter.name: parameter for parameter in parameters}
     extra = call.arguments[1:]
+    other = None
+    if call.function in ("s", "t2") and extra and not isinstance(extra[0], Number):
+        other, *extra = extra
+        if extra and not isinstance(extra[0], Number):
+            raise Misuse("a smooth surface is of two columns", extra[0], "k and by have names: s(x, by=g).")
     if len(extra) > len(parameters):
         shown = f"takes {1 + len(parameters)} arguments at most" if parameters else "takes one argument"
         raise Misuse(f"{call.function} {shown}", extra[len(parameters)])
-    if call.function == "s" and extra and isinstance(extra[0], Name):
-        raise Misuse("s is a curve of one column", extra[0], "The sum of two is s(x) + s(z); k and by have names.")
     given: dict[str, Node] = {parameter.name: node for parameter, node in zip(parameters, extra)}
+    if other is not None:
+        given["other"] = other
     for name, node in call.keywords:
-        if name not in known:
-            which = f"; it has {', '.join(known)}" if known else ""
+        if name not in known or name == "other":
+            which = f"; it has {', '.join(name for name in known if name != 'other')}" if known else ""
             raise Misuse(f"{call.function} has no argument {name!r}{which}", node)
         if name in given:
             raise Misuse(f"{call.function} is given {name!r} twice", node)
@@ -185,10 +193,22 @@ def options_of(call: Call) -> dict[str, Any]:
     for parameter in parameters:
         if parameter.name not in found and parameter.default is _ABSENT:
             raise Misuse(f"{call.function} needs {parameter.name!r}", call)
+    if call.function == "t2" and other is None:
+        raise Misuse("t2 is a surface, of two columns", call, "A curve is s(x).")
     options = {parameter.name: found.get(parameter.name, parameter.default) for parameter in parameters}
+    if call.function == "s":
+        _check_spline(call, options)
     if call.function == "bs" and options["df"] is not None and options["df"] < options["degree"]:
         raise Misuse(f"bs of degree {options['degree']} has df ≥ {options['degree']}", call)
     return options
+
+
+def _check_spline(call: Call, options: dict[str, Any]) -> None:
+    cyclic = options["bs"] == "cc"
+    if options["period"] is not None and not cyclic:
+        raise Misuse("a period is that of a curve that repeats itself", call, 'Write s(x, bs="cc", period=12).')
+    if options["other"] is not None and cyclic:
+        raise Misuse("a curve that repeats itself is of one column", call)
 
 
 def _of_contrast_call(node: Node) -> dict[str, Node]:
@@ -230,7 +250,7 @@ def _constant(function: str, parameter: Parameter, node: Node) -> Any:
         "numbers": "a number, or increasing ones as c(1, 2, 3)",
         "flag": "True or False",
         "contrast": "treatment or sum",
-        "spline": "left out: it is the cubic spline that others call 'cr'",
+        "spline": "'cc' for a curve that repeats itself, or left out",
         "text": "a level in quotes",
     }
     raise Misuse(f"{function}'s {parameter.name} must be {wanted[kind]}", node)

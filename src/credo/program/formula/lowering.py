@@ -13,6 +13,7 @@ cut-points in place of α: with π ~ Dirichlet the categories' probabilities at 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,10 @@ from credo.distributions import Beta, Normal
 from credo.program import math
 from credo.program.formula.design import Design
 from credo.program.formula.encoder import EncodedRows
-from credo.program.formula.families import ResponseFamily
+from credo.program.formula.families import ResponseFamily, parameter_of
 from credo.program.formula.groups import GroupDesign
 from credo.program.formula.latent_effects import declared_effects
+from credo.program.formula.predictors import NamedModel, class_prefix, parameter_prefix
 from credo.program.formula.priors import Priors, correlation_name, sd_name
 from credo.program.model import Model
 
@@ -55,9 +57,7 @@ def slope_name(name: str) -> str:
     return f"coefficient of {name}"
 
 
-def data_of(
-    names: tuple[str, ...], rows: EncodedRows, priors: Priors, centers: np.ndarray, trials: Any = None
-) -> dict[str, np.ndarray]:
+def data_of(names: tuple[str, ...], rows: EncodedRows, priors: Priors, centers: np.ndarray) -> dict[str, np.ndarray]:
     """The values of the model's data nodes for these rows, by name."""
     normal, others = slopes_of(names, priors)
     data = {}
@@ -71,32 +71,51 @@ def data_of(
             if effect != "Intercept":
                 data[f"{effect} by {group.name}"] = np.ascontiguousarray(group.matrix[:, k])
     data["offset"] = rows.offset
-    if trials is not None:
-        data["trials"] = trials
     return data
 
 
 def model_of(
-    design: Design, family: ResponseFamily, priors: Priors, centers: np.ndarray, trials: np.ndarray | None
+    design: Design, family: ResponseFamily, priors: Priors, trials: np.ndarray | None, others: Mapping[str, Design]
 ) -> Model:
-    """The model, its response observed."""
+    """The model, its response observed; others : what parameters beside the mean depend on, by name."""
     model = Model()
-    obs, coefficient = _dims(design)
-    data = data_of(design.names, design.encoded, priors, centers, trials)
-    eta = _fixed(model, design.names, priors, data, (obs, coefficient))
+    dims = _dims([design, *others.values()])
+    if family.is_nominal:
+        classes = map(class_prefix, design.response_levels[1:])
+        eta: Any = [_predictor(NamedModel(model, prefix), design, priors, dims) for prefix in classes]
+        main = None
+    else:
+        main = NamedModel(model, "", family.is_normal)
+        eta = _predictor(main, design, priors, dims)
+    own = {}
+    for name in family.parameters:
+        if name in others:
+            below = _predictor(NamedModel(model, parameter_prefix(name)), others[name], priors, dims)
+            own[name] = parameter_of(name, below)
+        else:
+            own[name] = model.latent(name, priors[name])
+    if main is not None and main.variances:
+        own["sigma"] = math.sqrt(_total([own["sigma"] ** 2, *main.variances]))
+    if family.is_ordered:
+        own["cuts"] = cuts_of(model.latent(PROBABILITIES, priors["cuts"]), family.link)
+    n = None if trials is None else model.data("trials", trials, dims=dims[0])
+    model.observed("response", family.of(eta, own, n), design.response, dims=dims[0])
+    return model
+
+
+def _predictor(model: NamedModel, design: Design, priors: Priors, dims: tuple[str, str]) -> Any:
+    """The node of one linear predictor; dims : of rows, and of coefficients after the predictor's prefix."""
+    priors, obs = priors.under(model.prefix), dims[0]
+    data = data_of(design.names, design.encoded, priors, centers_of(design, priors))
+    eta = _fixed(model, design.names, priors, data, (obs, model.prefix + dims[1]))
     # An intercept alone has an offset too, so that new rows can be of another number.
-    if design.formula.offsets or set(data) <= {"offset", "trials"}:
+    if design.formula.offsets or set(data) <= {"offset"}:
         offset = model.data("offset", data["offset"], dims=obs)
         eta = offset if eta is None else eta + offset
     groups = [effect for group in design.groups for effect in _effects(model, group, priors, data, obs)]
     for effect in [*groups, *declared_effects(model, design, priors, obs)]:
         eta = effect if eta is None else eta + effect
-    own = {name: model.latent(name, priors[name]) for name in family.parameters}
-    if family.is_ordered:
-        own["cuts"] = cuts_of(model.latent(PROBABILITIES, priors["cuts"]), family.link)
-    n = None if trials is None else model.data("trials", data["trials"], dims=obs)
-    model.observed("response", family.of(eta, own, n), design.response, dims=obs)
-    return model
+    return eta
 
 
 def cuts_of(p: Any, link: str) -> Any:
@@ -109,9 +128,9 @@ def cuts_of(p: Any, link: str) -> Any:
     return math.ndtri(below) if link == "probit" else math.log(-math.log(above))
 
 
-def _dims(design: Design) -> tuple[str, str]:
+def _dims(designs: Sequence[Design]) -> tuple[str, str]:
     """Names of the axes of rows and of coefficients that no group has."""
-    taken = {group.name for group in design.groups}
+    taken = {group.name for design in designs for group in design.groups}
     found = []
     for name in ("obs", "coefficient"):
         while name in taken:
@@ -121,7 +140,7 @@ def _dims(design: Design) -> tuple[str, str]:
 
 
 def _fixed(
-    model: Model, names: tuple[str, ...], priors: Priors, data: dict[str, np.ndarray], dims: tuple[str, str]
+    model: NamedModel, names: tuple[str, ...], priors: Priors, data: dict[str, np.ndarray], dims: tuple[str, str]
 ) -> Any:
     """α + (X − x̄) β, or None where there is nothing of it."""
     normal, others = slopes_of(names, priors)
@@ -145,14 +164,9 @@ def _total(parts: list[Any]) -> Any:
     return total
 
 
-def _effects(model: Model, group: GroupDesign, priors: Priors, data: dict[str, np.ndarray], obs: str) -> list[Any]:
+def _effects(model: NamedModel, group: GroupDesign, priors: Priors, data: dict[str, np.ndarray], obs: str) -> list[Any]:
     """x_k ∘ u_k[level] of each effect."""
-    name = f"level of {group.name}"
-    if name not in model.nodes:
-        # Levels are numbered, so that new ones are the numbers after these.
-        model.dim(group.name, np.arange(len(group.levels)))
-        model.data(name, data[name], dims=obs, levels=group.name)
-    level = model.nodes[name]
+    level = model.level_of(group.name, len(group.levels), data[f"level of {group.name}"], obs)
     sds = [model.latent(sd_name(effect, group), priors[sd_name(effect, group)]) for effect in group.effects]
     # Each row picks its level before anything is multiplied: a prediction of few rows is then a matter of few numbers.
     if group.correlated and len(group.effects) > 1:
@@ -178,7 +192,7 @@ def partial_name(group: str, j: int, k: int) -> str:
     return f"partial {j + 1},{k + 1} of cor({group})"
 
 
-def _partial_correlations(model: Model, group: GroupDesign, eta: float) -> list[list[Any]]:
+def _partial_correlations(model: NamedModel, group: GroupDesign, eta: float) -> list[list[Any]]:
     """r_jk, k < j: 2 Beta(b, b) − 1 with b = η + (q − 2 − k)/2, the C-vine of LKJ(η) for q effects."""
     q = len(group.effects)
     rows: list[list[Any]] = []

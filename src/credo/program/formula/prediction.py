@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from copy import copy
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,9 +13,11 @@ from credo.errors import DataError
 from credo.numerics.random import as_generator
 from credo.program.formula.effects import ImputedFactor, MeasuredFactor, MonotoneFactor, SmoothFactor
 from credo.program.formula.encoder import EncodedRows
+from credo.program.formula.families import parameter_of
 from credo.program.formula.groups import GroupDesign
 from credo.program.formula.latent_effects import column_center, increments_name, ways
 from credo.program.formula.lowering import PROBABILITIES, cuts_of, slope_name, slopes_of
+from credo.program.formula.predictors import Part
 from credo.program.formula.quantities import correlated_effects
 from credo.program.forward import law_at
 from credo.program.nodes import Node
@@ -33,12 +36,16 @@ def response_laws(
     """The law of the response in these rows at each draw of the fit (at most `draws` of them)."""
     check_new_levels(new_levels)
     if new_levels == "error":
-        _refuse_new(rows.groups)
+        _refuse_new([group for own in (rows, *rows.others) for group in own.groups])
     rng = as_generator(random_state, "prediction")
     n = len(rows.rows)
     values = _Values(fit.posterior.values, n * max(len(fit.encoder.response_levels), 1), draws)
-    eta = _linear_predictor(fit, values, rows, new_levels, rng)
-    return Laws(_law(fit, values, eta, trials), (n,), len(eta), rng, fit.classes)
+    made = [Part(p, fit.priors.under(p.prefix), values.under(p.prefix)) for p in fit.predictors]
+    parts = list(zip(made, [*[rows] * (len(made) - len(rows.others)), *rows.others]))  # classes share their columns
+    # Groups first, so that levels to come have the same effects in whichever rows they are asked for.
+    groups = [sum((_of_group(part.values, group, new_levels, rng) for group in own.groups), 0.0) for part, own in parts]
+    eta = [_linear_predictor(part, own, group, rng) for (part, own), group in zip(parts, groups)]
+    return Laws(_law(fit, values, eta, trials), (n,), len(eta[0]), rng, fit.classes)
 
 
 class _Values(Mapping[str, np.ndarray]):
@@ -46,10 +53,16 @@ class _Values(Mapping[str, np.ndarray]):
 
     def __init__(self, values: Mapping[str, np.ndarray], cells: int, most: int | None = None) -> None:
         self.values_, (chains, draws) = values, next(iter(values.values())).shape[:2]
-        self.at = kept_draws(chains * draws, cells, most)
+        self.at, self.prefix = kept_draws(chains * draws, cells, most), ""
+
+    def under(self, prefix: str) -> _Values:
+        """By names without a prefix."""
+        found = copy(self)
+        found.prefix = prefix
+        return found
 
     def __getitem__(self, name: str) -> np.ndarray:
-        value = self.values_[name]
+        value = self.values_[self.prefix + name]
         return value.reshape(-1, *value.shape[2:])[self.at]
 
     def __iter__(self) -> Any:
@@ -60,20 +73,15 @@ class _Values(Mapping[str, np.ndarray]):
 
     def picked(self, name: str, places: np.ndarray) -> np.ndarray:
         """(S, places) along the last axis."""
-        value = self.values_[name]
+        value = self.values_[self.prefix + name]
         return value.reshape(-1, value.shape[-1])[self.at[:, None], places]
 
 
-def _linear_predictor(
-    fit: Regression, values: Any, rows: EncodedRows, new_levels: str, rng: np.random.Generator
-) -> np.ndarray:
-    """η of each draw and row (S, n)."""
-    names = fit.encoder.names
+def _linear_predictor(fit: Part, rows: EncodedRows, groups: Any, rng: np.random.Generator) -> np.ndarray:
+    """η of each draw and row (S, n), from what groups add to it."""
+    names, values = fit.encoder.names, cast("_Values", fit.values)
     normal, others = slopes_of(names, fit.priors)
-    eta = np.zeros((len(values.at), 1)) + rows.offset
-    # Groups first, so that levels to come have the same effects in whichever rows they are asked for.
-    for group in rows.groups:
-        eta += _of_group(values, group, new_levels, rng)
+    eta = np.zeros((len(values.at), 1)) + rows.offset + groups
     if "Intercept" in fit.priors:
         eta += values["Intercept"][:, None]
     if normal:
@@ -86,10 +94,10 @@ def _linear_predictor(
 
 
 def _of_effect(
-    fit: Regression, values: Any, rows: EncodedRows, text: str, effect: Any, rng: np.random.Generator
+    fit: Part, values: Any, rows: EncodedRows, text: str, effect: Any, rng: np.random.Generator
 ) -> np.ndarray:
     if isinstance(effect, SmoothFactor):
-        return np.sum([values[label] @ rows.latent[label].T for label in effect.labels], axis=0)
+        return np.sum([values[label] @ rows.latent[label].T for label in effect.parts], axis=0)
     coefficient = values[text][:, None]
     if isinstance(effect, MonotoneFactor):
         if effect.steps == 1:
@@ -143,8 +151,8 @@ def _of_group(values: Any, group: GroupDesign, new_levels: str, rng: np.random.G
     return np.sum([u[effect][:, at] * column for effect, column in zip(group.effects, group.matrix.T)], axis=0)
 
 
-def _law(fit: Regression, values: Any, eta: np.ndarray, trials: np.ndarray | None) -> Any:
-    """The law of each draw and row."""
+def _law(fit: Regression, values: Any, eta: list[np.ndarray], trials: np.ndarray | None) -> Any:
+    """The law of each draw and row; eta : of each linear predictor."""
     family = fit.of_family
 
     def node(name: str, value: np.ndarray) -> Node:
@@ -156,10 +164,13 @@ def _law(fit: Regression, values: Any, eta: np.ndarray, trials: np.ndarray | Non
 
     inputs: dict[int, np.ndarray] = {}
     nodes: dict[int, Node] = {}
-    own: dict[str, Any] = {name: node(name, values[name]) for name in family.parameters}
+    below = {p.target: node(f"eta of {p.prefix}", value) for p, value in zip(fit.predictors, eta)}
+    own: dict[str, Any] = {name: parameter_of(name, below[name]) if name in below else node(name, values[name])
+                           for name in family.parameters}  # fmt: skip
     if family.is_ordered:
         own["cuts"] = cuts_of(node(PROBABILITIES, values[PROBABILITIES]), family.link)
-    return law_at(family.of(node("eta", eta), own, trials), inputs, nodes, len(eta), 1)
+    at: Any = list(below.values()) if family.is_nominal else below[""]
+    return law_at(family.of(at, own, trials), inputs, nodes, len(eta[0]), 1)
 
 
 def _refuse_new(groups: Any) -> None:

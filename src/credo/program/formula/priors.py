@@ -40,11 +40,13 @@ class Priors(Mapping[str, Any]):
 
     notes : what else there is to say of one
     kinds : what each is about: "intercept", "coefficient", "sd", "cor", "positive", "real", "probability", "simplex"
+    prefixes : of the linear predictors' names, that of the mean first
     """
 
     laws: dict[str, Any]
     notes: dict[str, str] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
+    prefixes: tuple[str, ...] = ("",)
 
     def __getitem__(self, name: str) -> Any:
         return self.laws[name]
@@ -69,6 +71,14 @@ class Priors(Mapping[str, Any]):
     def of_kind(self, kind: str) -> list[str]:
         return [name for name in self.laws if self.kinds.get(name) == kind]
 
+    def under(self, prefix: str) -> Priors:
+        """Those of one linear predictor, by names without its prefix."""
+
+        def part(of: Mapping[str, Any]) -> dict[str, Any]:
+            return {name.removeprefix(prefix): value for name, value in of.items() if name.startswith(prefix)}
+
+        return Priors(part(self.laws), part(self.notes), part(self.kinds))
+
     @property
     def is_centred(self) -> bool:
         """Whether the intercept, or the cut-points, are about the columns' means."""
@@ -83,7 +93,7 @@ def correlation_name(group: GroupDesign) -> str:
     return f"cor({group.name})"
 
 
-def default_priors(design: Design, family: ResponseFamily) -> Priors:
+def default_priors(design: Design, family: ResponseFamily, others: Mapping[str, Design] | None = None) -> Priors:
     """The priors that `regress` takes where none are stated.
 
     With s_y the response's standard deviation (1 on a log or logit scale) and s_x that of a column:
@@ -103,6 +113,11 @@ def default_priors(design: Design, family: ResponseFamily) -> Priors:
     increments            Dirichlet(1, …, 1)
     a latent column's     mean Normal(x̄, 2.5 s_x), sd HalfNormal(2.5 s_x); slopes Normal(0, 2.5 s_x/s_z)
     ====================  ==========================================================================
+
+    others : designs of parameters beside the mean. On the scale of their link, log (of zi logit), the intercept is
+    Normal about what it would be for all rows alike (log s_y, 2.5; of cv and overdispersion log 0.7, 1.5; of phi
+    log 10, 1.5; of df log 20, 1; of zi 0, 1.5), a coefficient Normal(0, 1/s_x), the sd of a group or smooth
+    HalfNormal(1/s_x).
 
     The sd of a smooth is the root mean square of the curve about its straight part. Without an intercept s_y and s_x
     are root mean squares about 0, since then the coefficients carry the mean too. Scales are rounded to
@@ -124,40 +139,72 @@ def default_priors(design: Design, family: ResponseFamily) -> Priors:
     cor(g)               LKJ(2)
     sigma                HalfNormal(3.95)
     """
-    intercept = design.formula.intercept
     center, spread = _units(design, family)
-    made = _Laws()
-    about = "at the columns' means" if len(design.names) > 1 or design.latent else ""
+    made, prefixes = _Laws(), [""]
+    if family.is_nominal:
+        for level in design.response_levels[1:]:
+            made.prefix = f"{level}: "
+            prefixes.append(made.prefix)
+            _add_predictor(made, design, center, _WIDE * spread, _WIDE * spread)
+    else:
+        _add_predictor(made, design, center, _WIDE * spread, _WIDE * spread, family.is_ordered)
+    for name, own in (others or {}).items():
+        made.prefix = f"{name}_"
+        prefixes.append(made.prefix)
+        middle, wide = _ABOUT.get(name, (math.log(spread), _WIDE))
+        _add_predictor(made, own, middle, wide, 1.0)
+    made.prefix = ""
+    for name in family.parameters:
+        if name not in (others or {}):
+            made.add(name, *_own(name, spread))
+    if family.is_ordered:
+        n, about = len(design.response_levels), _about(design)
+        made.add("cuts", Dirichlet(np.ones(n)), "simplex", f"of the categories' probabilities{about and ', ' + about}")
+    return Priors(made.laws, made.notes, made.kinds, tuple(prefixes))
+
+
+#: Of parameters with a formula of their own: (mean, sd) of the intercept, on the scale of their link.
+_ABOUT = {"cv": (math.log(0.7), 1.5), "overdispersion": (math.log(0.7), 1.5), "phi": (math.log(10.0), 1.5),
+          "df": (math.log(20.0), 1.0), "zi": (0.0, 1.5)}  # fmt: skip
+
+
+def _about(design: Design) -> str:
+    """The note of an intercept whose prior is not about it as it is seen."""
+    return "at the columns' means" if len(design.names) > 1 or design.latent else ""
+
+
+def _add_predictor(
+    made: _Laws, design: Design, center: float, wide: float, scale: float, is_ordered: bool = False
+) -> None:
+    """Of one linear predictor; wide : sd of its intercept; scale : of the change that a column makes."""
+    intercept = design.formula.intercept
+    about = _about(design)
     for name, column in zip(design.names, design.fixed.T):
         if name == "Intercept":
-            if not family.is_ordered:
-                made.add(name, Normal(_rounded(center), _rounded(_WIDE * spread)), "intercept", about)
+            if not is_ordered:
+                made.add(name, Normal(_rounded(center), _rounded(wide)), "intercept", about)
         else:
-            made.add(name, Normal(0.0, _rounded(_WIDE * spread / _scale(column, intercept))), "coefficient")
-    _add_effects(made, design, spread)
+            made.add(name, Normal(0.0, _rounded(scale / _scale(column, intercept))), "coefficient")
+    _add_effects(made, design, scale)
     for group in design.groups:
         for effect, column in zip(group.effects, group.matrix.T):
-            scale = _scale(column, intercept or "Intercept" in group.effects)
-            made.add(sd_name(effect, group), HalfNormal(_rounded(_WIDE * spread / scale)), "sd")
+            size = _scale(column, intercept or "Intercept" in group.effects)
+            made.add(sd_name(effect, group), HalfNormal(_rounded(scale / size)), "sd")
         if group.correlated and len(group.effects) > 1:
             made.add(correlation_name(group), _LKJ, "cor")
-    for name in family.parameters:
-        made.add(name, *_own(name, spread))
-    if family.is_ordered:
-        n = len(design.response_levels)
-        made.add("cuts", Dirichlet(np.ones(n)), "simplex", f"of the categories' probabilities{about and ', ' + about}")
-    return Priors(made.laws, made.notes, made.kinds)
 
 
 class _Laws:
-    """Laws by name, each name once."""
+    """Laws by name, each name once; those that come begin with `prefix`."""
 
     def __init__(self) -> None:
+        self.prefix = ""
         self.laws: dict[str, Any] = {}
         self.notes: dict[str, str] = {}
         self.kinds: dict[str, str] = {}
 
     def add(self, name: str, law: Any, kind: str, note: str = "") -> None:
+        name = self.prefix + name
         if name in self.laws:
             raise DataError(
                 f"Two parts of the model are called {name!r}: a coefficient, and another's or the family's own "
@@ -182,27 +229,27 @@ def _own(name: str, spread: float) -> tuple[Any, str]:
     }.get(name, (HalfNormal(1.0), "positive"))  # overdispersion, cv: up to twice the Poisson's, the exponential's
 
 
-def _add_effects(made: _Laws, design: Design, spread: float) -> None:
+def _add_effects(made: _Laws, design: Design, scale: float) -> None:
     """Of smooths, monotone effects and latent columns."""
     intercept = design.formula.intercept
     for text, effect in design.encoder.effects.items():
         if isinstance(effect, SmoothFactor):
-            for label in effect.labels:
-                made.add(f"sd({label})", HalfNormal(_rounded(_WIDE * spread)), "sd")
+            for label in effect.parts:
+                made.add(f"sd({label})", HalfNormal(_rounded(scale)), "sd")
         elif isinstance(effect, MonotoneFactor):
             codes = np.asarray(design.latent[text], dtype=np.float64)
-            made.add(text, Normal(0.0, _rounded(_WIDE * spread / _scale(codes, intercept))), "coefficient")
-            made.notes[text] = "a step, on average"
+            law = Normal(0.0, _rounded(scale / _scale(codes, intercept)))
+            made.add(text, law, "coefficient", "a step, on average")
             if effect.steps > 1:
                 made.add(f"increments({text})", Dirichlet(np.ones(effect.steps)), "simplex")
         else:
-            _add_column(made, text, effect, spread)
+            _add_column(made, text, effect, scale)
 
 
-def _add_column(made: _Laws, text: str, effect: MeasuredFactor | ImputedFactor, spread: float) -> None:
+def _add_column(made: _Laws, text: str, effect: MeasuredFactor | ImputedFactor, scale: float) -> None:
     """The coefficient of a latent column, and what is believed of the column."""
     s_x, name = effect.spread, effect.column
-    made.add(text, Normal(0.0, _rounded(_WIDE * spread / s_x)), "coefficient")
+    made.add(text, Normal(0.0, _rounded(scale / s_x)), "coefficient")
     given = effect.given if isinstance(effect, ImputedFactor) else ()
     note = f"at the means of {', '.join(given)}" if given else ""
     made.add(f"{name}: mean", Normal(_rounded(effect.center), _rounded(_WIDE * s_x)), "real", note)
@@ -222,15 +269,30 @@ def stated_priors(priors: Mapping[str, Any] | None, defaults: Priors) -> Priors:
     """
     laws, notes = dict(defaults.laws), dict(defaults.notes)
     given = {} if priors is None else dict(priors)
-    for name, law in sorted(given.items(), key=lambda item: item[0] not in _ALL):  # what is special comes last
-        about = defaults.of_kind(_ALL[name]) if name in _ALL and name not in laws else [name]
+    for name, law in sorted(given.items(), key=lambda item: item[0] in laws):  # what is special comes last
+        about = _meant(name, defaults)
         for each in about:
             if each not in laws:
-                known = ", ".join(map(repr, [*laws, *_ALL]))
+                known = ", ".join(map(repr, [*laws, *(name for name in _ALL if _meant(name, defaults))]))
                 raise ParameterError("regress", "priors", f"about {known}", name)
             laws[each] = _checked(each, law, defaults.kinds[each], laws[each])
             notes.pop(each, None)
-    return Priors(laws, notes, defaults.kinds)
+    return Priors(laws, notes, defaults.kinds, defaults.prefixes)
+
+
+def _meant(name: str, defaults: Priors) -> list[str]:
+    """The parameters that a name in `priors` stands for: itself; all of a kind, of the mean or with a prefix; of
+    classes, the one of each."""
+    if name in defaults.laws:
+        return [name]
+    classes = [prefix for prefix in defaults.prefixes if prefix.endswith(": ")]
+    for prefix in sorted(defaults.prefixes, key=len, reverse=True):
+        kind = _ALL.get(name.removeprefix(prefix))
+        if kind and name.startswith(prefix):
+            longer = tuple(other for other in defaults.prefixes if len(other) > len(prefix))
+            within = [each for each in defaults.of_kind(kind) if each.startswith(prefix)]
+            return within if prefix or classes else [each for each in within if not each.startswith(longer)]
+    return [prefix + name for prefix in classes if prefix + name in defaults.laws] or [name]
 
 
 def _checked(name: str, law: Any, kind: str, default: Any) -> Any:

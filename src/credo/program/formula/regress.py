@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,15 +12,16 @@ import numpy as np
 from credo.errors import FileFormatError, ParameterError, UnavailableError
 from credo.inference.draws import Summary, summarise
 from credo.program.formula.columns import Frame
-from credo.program.formula.design import design
+from credo.program.formula.design import designs
 from credo.program.formula.effects import ImputedFactor, MeasuredFactor
 from credo.program.formula.encoder import EncodedRows, RowEncoder
 from credo.program.formula.families import FAMILIES, ResponseFamily, family_of
 from credo.program.formula.latent_effects import imputed_name, true_name
 from credo.program.formula.lowering import centers_of, model_of
 from credo.program.formula.prediction import response_laws
+from credo.program.formula.predictors import Predictor, class_prefix, parameter_prefix, read_formulas
 from credo.program.formula.priors import Priors, default_priors, stated_priors
-from credo.program.formula.quantities import correlated_effects, group_terms, named_draws
+from credo.program.formula.quantities import group_draws, named_draws, true_values
 from credo.program.formula.responses import prepared_response, trials_of
 from credo.program.formula.terms import Formula
 from credo.program.posterior import ModelPosterior
@@ -35,7 +37,7 @@ __all__ = ["Regression", "regress"]
 
 
 def regress(
-    formula: str | Formula,
+    formula: str | Formula | Sequence[str | Formula],
     data: Any,
     family: str = "gaussian",
     *,
@@ -54,11 +56,13 @@ def regress(
 
     Parameters
     ----------
-    formula : "reaction ~ days + (days | subject)"; see `credo.program.formula.parse`.
+    formula : "reaction ~ days + (days | subject)"; see `credo.program.formula.parse`. A list of formulas is that of the
+        response and those of what else changes from row to row: ["y ~ x", "sigma ~ x"] has log σ = γ₀ + γ₁ x.
     data : a pandas, polars or Arrow frame, a mapping from names to cells, a `credo.tables.Table`, or a file.
     family : of numbers "gaussian", "student_t"; of positive ones "gamma", "exponential" (log link), "lognormal";
         between 0 and 1 "beta"; counts "poisson", "negative_binomial", "zero_inflated_poisson" (log link); successes
-        out of trials "binomial"; one of two "bernoulli"; ordered categories "ordinal".
+        out of trials "binomial"; one of two "bernoulli"; one of several "categorical" (log odds against the first);
+        ordered categories "ordinal".
     link : of "bernoulli", "binomial", "beta" and "ordinal": "logit" (the default), "probit" or "cloglog".
     priors : name → law, for those that shall not be the defaults: "days", "Intercept", "sd(days | subject)",
         "cor(subject)" (η of LKJ), "sd(s(x))", "sigma"; "coefficients", "sd", "cor" for all of these. The defaults are
@@ -92,17 +96,26 @@ def regress(
                                remedy='Use inference="laplace": the Normal at the mode.')  # fmt: skip
     chosen = family_of(family, link)
     frame = Frame(data)
-    made = design(formula, frame, missing)
-    if made.response is None:
-        raise ParameterError("regress", "formula", "with a response left of '~'", made.formula.text)
+    mean, beside = read_formulas(formula, frame.names, chosen)
+    made, *rest = designs([mean, *beside.values()], frame, missing)
+    others = dict(zip(beside, rest))
     number = trials_of(chosen, made.formula, trials, frame, made.n_rows, made.rows)
     made = prepared_response(made, chosen, number, frame)
-    laws = stated_priors(priors, default_priors(made, chosen))
-    centers = centers_of(made, laws)
-    model = model_of(made, chosen, laws, centers, number)
+    laws = stated_priors(priors, default_priors(made, chosen, others))
+    model = model_of(made, chosen, laws, number, others)
     posterior = model.fit(inference, draws=draws, random_state=random_state, **options)
     said = trials if isinstance(trials, str) or np.ndim(trials) == 0 else None
-    return Regression(posterior, made.encoder, laws, chosen.name, centers, len(made.rows), said, chosen.link)
+    # of classes, what is taken off where the prior of one's intercept is about means
+    firsts = [class_prefix(level) for level in made.response_levels[1:]] if chosen.is_nominal else [""]
+    centers = max((centers_of(made, laws.under(first)) for first in firsts), key=np.any)
+    predictors = tuple(
+        Predictor(name, prefix, own.encoder, centers_of(own, laws.under(prefix)))
+        for name, own in others.items()
+        for prefix in [parameter_prefix(name)]
+    )
+    return Regression(
+        posterior, made.encoder, laws, chosen.name, centers, len(made.rows), said, chosen.link, predictors
+    )
 
 
 @register
@@ -117,6 +130,7 @@ class Regression:
     centers : (p,) what was taken off the columns before fitting; `draws` and `summary` give the intercept without it
     trials : of the binomial, the column or the number that was stated; predictions take it where none is
     link : of the response's mean
+    others : the linear predictors of parameters beside the mean that have a formula
     """
 
     applied_by = "credo predict {} NEW.csv"
@@ -129,6 +143,7 @@ class Regression:
     n_rows: int
     trials: Any = None
     link: str | None = None
+    others: tuple[Predictor, ...] = ()
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -136,7 +151,36 @@ class Regression:
 
     @property
     def formula(self) -> Formula:
+        """Of the response."""
         return self.encoder.formula
+
+    @property
+    def formulas(self) -> tuple[Formula, ...]:
+        """Of the response, and of parameters beside its mean."""
+        return (self.formula, *(predictor.encoder.formula for predictor in self.others))
+
+    @property
+    def said_formula(self) -> str:
+        """All of them in one line."""
+        return "; ".join(map(str, self.formulas))
+
+    @property
+    def inputs(self) -> list[str]:
+        """The columns to predict from."""
+        return list(dict.fromkeys(name for formula in self.formulas for name in formula.inputs))
+
+    @cached_property
+    def predictors(self) -> tuple[Predictor, ...]:
+        """All linear predictors: of the mean, or of every class but the first; then `others`."""
+        if not self.of_family.is_nominal:
+            return (Predictor("", "", self.encoder, self.centers), *self.others)
+        levels = self.encoder.response_levels[1:]
+        parts = [(level, class_prefix(level)) for level in levels]
+        zero = np.zeros_like(self.centers)
+        return tuple(
+            Predictor(level, prefix, self.encoder, self.centers if self.priors.under(prefix).is_centred else zero)
+            for level, prefix in parts
+        )
 
     @property
     def of_family(self) -> ResponseFamily:
@@ -151,10 +195,10 @@ class Regression:
 
     @property
     def classes(self) -> tuple[Any, ...]:
-        """The two responses of family "bernoulli", the one whose probability is modelled last, or the categories of
-        "ordinal" in order; () of the others."""
+        """The two responses of family "bernoulli", the one whose probability is modelled last; the categories of
+        "ordinal" in order; the classes of "categorical", the reference first; () of the others."""
         levels = self.encoder.response_levels
-        if self.family == "ordinal":
+        if self.of_family.has_levels:
             return _as_numbers(levels)
         if self.family != "bernoulli":
             return ()
@@ -172,18 +216,14 @@ class Regression:
 
     def effects(self, group: str) -> dict[str, np.ndarray]:
         """How far each level of a group lies from the fixed effects: effect → (chains, draws, levels)."""
-        values = self.posterior.values
-        terms = [found for found in group_terms(self) if found[0] == group]
-        if not terms:
-            known = [found[0] for found in group_terms(self)]
-            raise ParameterError("Regression.effects", "group", f"one of {known}", group)
-        found: dict[str, np.ndarray] = {}
-        for name, effects, correlated in terms:
-            if correlated:
-                found |= correlated_effects(values, name, effects, [values[f"z({e} | {name})"] for e in effects])
-            else:
-                found |= {e: values[f"{e} | {name}"] for e in effects}
+        found = group_draws(self, group)
+        if not found:
+            raise ParameterError("Regression.effects", "group", f"one of {self._group_names}", group)
         return found
+
+    @property
+    def _group_names(self) -> list[str]:
+        return list(dict.fromkeys(term.label for formula in self.formulas for term in formula.groups))
 
     def imputed(self, column: str) -> np.ndarray:
         """Draws of what is behind a column: of its missing cells, in the order of the rows, for mi(x); of the true
@@ -191,6 +231,8 @@ class Regression:
         for text, effect in self.encoder.effects.items():
             if isinstance(effect, (MeasuredFactor, ImputedFactor)) and effect.column == column:
                 values = self.posterior.values
+                if isinstance(effect, MeasuredFactor) and true_name(text) not in values:
+                    return true_values(self, text, effect.column)
                 found = values.get(true_name(text), values.get(f"{imputed_name(text)}_missing"))
                 return np.empty((*next(iter(values.values())).shape[:2], 0)) if found is None else found
         known = [effect.column for effect in self.encoder.effects.values()
@@ -199,10 +241,11 @@ class Regression:
 
     def levels(self, group: str) -> tuple[str, ...]:
         """Names of a group's levels, in the order of `effects`."""
-        for term, levels in zip(self.formula.groups, self.encoder.group_levels):
-            if term.label == group:
-                return levels.names
-        raise ParameterError("Regression.levels", "group", f"one of {[g.label for g in self.formula.groups]}", group)
+        for encoder in (self.encoder, *(predictor.encoder for predictor in self.others)):
+            for term, levels in zip(encoder.formula.groups, encoder.group_levels):
+                if term.label == group:
+                    return levels.names
+        raise ParameterError("Regression.levels", "group", f"one of {self._group_names}", group)
 
     def summary(self, mass: float = 0.9, group: str | None = None) -> Summary:
         """Mean, sd, intervals of `mass`, R̂ and effective size of what `draws` gives; with `group`, of its levels."""
@@ -225,8 +268,8 @@ class Regression:
             groups, "mean" takes 0, "error" refuses.
         trials : of the binomial, where it is not as in the fit.
 
-        Of family "bernoulli" it is one of the two `classes`, of "ordinal" one of the categories. A missing cell of
-        mi(x) is drawn from what is believed of x, as is the true value behind me(x, sd) given the measurement.
+        Of family "bernoulli" it is one of the two `classes`, of "categorical" and "ordinal" one of them all. A missing
+        cell of mi(x) is drawn from what is believed of x, as is the true value behind me(x, sd) given the measurement.
         """
         rows, number = self.encoded(data, trials)
         return self.predict_encoded(rows, number, new_levels, random_state)
@@ -235,6 +278,8 @@ class Regression:
         """(the rows of a table as numbers, the trials of each if the response is binomial)."""
         frame = Frame(data, self.encoder.schema)
         rows = self.encoder.encode(frame)
+        if self.others:
+            rows = replace(rows, others=tuple(predictor.encoder.encode(frame) for predictor in self.others))
         stated = self.trials if trials is None else trials
         return rows, trials_of(self.of_family, self.formula, stated, frame, len(rows.rows), rows.rows)
 
@@ -268,7 +313,8 @@ class Regression:
     def __str__(self) -> str:
         return "\n".join(
             [
-                f"{self.formula}   {self.said_family}, {self.n_rows} rows",
+                *map(str, self.formulas[:-1]),
+                f"{self.formulas[-1]}   {self.said_family}, {self.n_rows} rows",
                 "",
                 str(self.summary()),
                 "",
@@ -280,7 +326,7 @@ class Regression:
         )
 
     def __repr__(self) -> str:
-        return f"Regression({str(self.formula)!r}, {self.family}, {self.n_rows} rows; {self.posterior.inference})"
+        return f"Regression({self.said_formula!r}, {self.family}, {self.n_rows} rows; {self.posterior.inference})"
 
 
 def _as_numbers(levels: tuple[str, ...]) -> tuple[Any, ...]:

@@ -26,8 +26,8 @@ def prepared_response(design: Design, family: ResponseFamily, trials: np.ndarray
     assert formula.response is not None
     assert design.response is not None
     text, y = formula.response.text, design.response
-    if family.is_ordered:
-        design = _ordered(design, frame)
+    if family.has_levels:
+        design = _leveled(design, family, frame)
     elif family.values == "trials" and trials is not None and np.any(y != np.floor(y)):
         counts = np.round(y * trials)
         if np.all((y >= 0) & (y <= 1)) and np.allclose(counts, y * trials, rtol=0.0, atol=1e-6):
@@ -36,18 +36,20 @@ def prepared_response(design: Design, family: ResponseFamily, trials: np.ndarray
     return design
 
 
-def _ordered(design: Design, frame: Frame) -> Design:
+def _leveled(design: Design, family: ResponseFamily, frame: Frame) -> Design:
+    """Classes as places among their levels."""
     formula, levels = design.formula, design.response_levels
     assert formula.response is not None
     assert design.response is not None
-    if not formula.intercept:
+    if family.is_ordered and not formula.intercept:
         raise ParameterError(
             "regress", "formula", "with its intercept for family 'ordinal': cut-points take its place", formula.text,
             "Leave out '0 +' or '- 1'.",
         )  # fmt: skip
     y, node = design.response, formula.response.node
     if isinstance(node, Name) and levels:
-        tell_order(formula.response.text, levels, frame.read[node.name].is_stated)
+        if family.is_ordered:
+            tell_order(formula.response.text, levels, frame.read[node.name].is_stated)
     else:
         levels, codes = leveled(y)
         design = replace(
@@ -57,7 +59,7 @@ def _ordered(design: Design, frame: Frame) -> Design:
         raise DataError(f"The response {formula.response.text} is {levels[0]!r} in all {len(y)} rows.", value=levels)
     if len(levels) > 50:
         raise DataError(
-            f"The response {formula.response.text} has {len(levels)} categories; family 'ordinal' has 50 at most.",
+            f"The response {formula.response.text} has {len(levels)} categories; {family.name!r} has 50 at most.",
             value=len(levels),
             remedy="Of measured numbers: family 'gaussian'.",
         )

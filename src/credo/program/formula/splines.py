@@ -15,7 +15,7 @@ Reference: Wood (2017), Generalized Additive Models, §5.3.1 and §5.8; Wahba (1
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,6 +60,9 @@ class PenalisedSpline:
     line: np.ndarray
     center: float
     scale: float
+
+    straight_names: ClassVar[tuple[str, ...]] = ("linear",)
+    part_names: ClassVar[tuple[str, ...]] = ("",)
 
     @classmethod
     def fit(cls, x: np.ndarray, k: int | None, text: str) -> PenalisedSpline:

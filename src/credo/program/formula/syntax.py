@@ -12,7 +12,7 @@ _PLAIN = re.compile(r"(?:[^\W\d]|\.(?=[^\W\d]))[\w.]*")
 # Operators that are written without blanks around them.
 _TIGHT = (":", "/")
 # Functions whose later arguments are columns too, not words or constants.
-_OF_COLUMNS = ("me", "mi", "prop", "cbind")
+_OF_COLUMNS = ("me", "mi", "prop", "cbind", "s", "t2")
 
 
 def quoted(name: str) -> str:

@@ -20,6 +20,11 @@ _TOKEN = re.compile(
 )
 _NEVER_CLOSED = {"`": "a name in backticks", '"': "a text in quotes", "'": "a text in quotes"}
 
+_REMEDIES = {
+    "[": "A list is c(1, 2, 3).",
+    ";": 'Further formulas, of sigma say, make a list: ["y ~ x", "sigma ~ x"].',
+}
+
 
 class Token(NamedTuple):
     """kind : "name", "number", "text", "operator" or "end"; text : without its quotes; [start, end) : its place."""
@@ -47,7 +52,7 @@ def tokens_of(text: str) -> list[Token]:
         if match is None:
             opened = _NEVER_CLOSED.get(text[at])
             message = f"{text[at]!r} has no meaning here" if opened is None else f"{opened} that is never closed"
-            raise FormulaError(message, text, at, at + 1)
+            raise FormulaError(message, text, at, at + 1, _REMEDIES.get(text[at]))
         kind, word = str(match.lastgroup), match.group()
         if kind == "quoted":
             kind, word = "name", word[1:-1].replace("``", "`")
