@@ -16,6 +16,11 @@ springall_flavour (two features) in duels, with the abilities of its Bradley–T
 
 `random`, `exploit` and `explore` share Credo's belief: pages of random points, dial 0, dial 1. qEUBO (Astudillo, Lin,
 Bakshy & Frazier 2023) has BoTorch's PairwiseGP, told who beat whom; a tie tells it that each of the tied beat the rest.
+
+Recorded: Credo's pages and random ones on twenty seeds (paired, regret less ± standard error after 20 answers): two
+favourites 0.20 ± 0.05, springall 0.24 ± 0.11; `target` −0.01 ± 0.02 and `ridge` −0.01 ± 0.03 tell neither from the
+other. Tried on `target` with twelve other seeds, and no better: a random card among the four, searches less drawn to
+what is uncertain, a dial of 0.6.
 """
 
 from __future__ import annotations

@@ -273,6 +273,35 @@ def test_names_are_no_markup(credo, tmp_path):
         done = credo("network", arguments[0], path, *arguments[1:])
         assert done.code == 0, done.err
         assert "[red]a[/]" in done.out
+        assert "\\[" not in done.out
+    for more in (["--voi"], ["--sensitivity", "x"]):
+        done = credo("network", "query", path, "-t", "[red]a[/]", *more)
+        assert (done.code, "\\[" in done.out) == (0, False), done.err
+
+
+@pytest.mark.parametrize("columns", ["80", "100", "120"])
+@pytest.mark.parametrize("name", ["win95pts.bif", "insurance.bif", "alarm.bif"])
+def test_nodes_are_named_however_wide_their_states_and_parents_are(credo, monkeypatch, columns, name):
+    monkeypatch.setenv("COLUMNS", columns)
+    done = credo("network", "show", DATA / name)
+    shown = [line.split()[0] for line in done.out.splitlines() if line.startswith(" ") and line[1:2].strip()]
+    assert [*shown] == ["node", shown[1], *BayesianNetwork.read(DATA / name).nodes]  # header, rule, nodes
+
+
+def test_remedies_of_files_are_such_as_a_command_line_can_follow(credo, tmp_path, weather):
+    path = tmp_path / "off.bif"
+    path.write_text("network x {} variable a { type discrete [ 2 ] { a, b }; } probability ( a ) { table .5, .4; }")
+    done = credo("network", "query", path, "-t", "a")
+    assert done.code == 1
+    assert "line 1, column" in done.err
+    assert f"in Python cr.BayesianNetwork.read({str(path)!r}, normalise=True).write(…)" in done.err
+    assert BayesianNetwork.read(path, normalise=True).table("a")["a"] == pytest.approx(5 / 9)
+    done = credo("network", "learn", weather, "-o", tmp_path / "w.uai.gz", "--drop", "drops")
+    assert done.code == 1
+    assert done.err.endswith("Try: --output w.bif\n")
+    done = credo("network", "learn", weather, "-o", tmp_path / "w.bif", "--structure", ASIA)
+    assert done.code == 1
+    assert f"No column is a node of {ASIA}. Its nodes are asia, tub" in done.err
 
 
 def test_quiet_says_nothing(credo, weather, tmp_path):
@@ -328,6 +357,12 @@ def test_what_to_observe_next_and_what_the_answer_hangs_on(credo):
     assert found["sensitivity"][0]["high"] == pytest.approx(first.high)
     said = credo("network", "query", ASIA, "-t", "lung", "-e", "xray=yes", "--sensitivity", "yes").out
     assert "P(lung=yes | xray=yes) if a number" in said
+    asked = ("network", "query", ASIA, "-t", "lung", "-e", "asia=yes", "--do", "smoke=yes", "--sensitivity", "yes")
+    said = credo(*asked).out  # asia=no at 1 leaves no way to have been there; what --do set is no number of a table
+    assert "–: the evidence would be impossible." in said
+    assert "nan" not in said
+    assert "\n smoke=" not in said
+    assert all(each["node"] != "smoke" for each in credo(*asked, "--json").json["sensitivity"])
     assert "P(evidence) = 0.11029" in credo("network", "query", ASIA, "-t", "lung", "--joint", "-e", "xray=yes").out
     for wrong, told in (
         (("-t", "lung", "-t", "tub", "--voi"), "one node"),

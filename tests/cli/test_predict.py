@@ -10,7 +10,7 @@ import pytest
 
 from credo.cli.losses import REJECTED, loss_of
 from credo.decisions import losses
-from credo.errors import ParameterError
+from credo.errors import DataError, ParameterError
 
 # Only the plainest candidates, where what is compared is not what is tested.
 QUICKLY = ("--time-limit", 1e-5)
@@ -190,3 +190,15 @@ def test_labels_that_are_no_words(credo, tmp_path, no, yes) -> None:
     assert {row["action"] for row in done.json["predictions"]} == {"grant", "refuse"}
     for suffix in ("parquet", "csv", "jsonl"):
         assert credo("predict", model, data, "--reject", 0.3, "-o", tmp_path / f"p.{suffix}").code == 0
+
+
+def test_costs_of_true_and_false_may_be_named_as_the_table_writes_them(tmp_path) -> None:
+    from credo.cli.losses import costs_of
+
+    path = tmp_path / "costs.csv"
+    for header in ("action,0,1", "action,FALSE,true", "action,false,true"):
+        path.write_text(f"{header}\ngrant,5,0\nrefuse,0,1\n")
+        assert costs_of(str(path), (False, True)).costs.tolist() == [[5.0, 0.0], [0.0, 1.0]]
+    path.write_text("action,0,true\ngrant,5,0\nrefuse,0,1\n")
+    with pytest.raises(DataError, match="no column for the class False"):
+        costs_of(str(path), (False, True))

@@ -67,6 +67,13 @@ def test_a_broken_pipe_is_quiet(folder: Path, houses: Path) -> None:
     assert done.stderr == ""
 
 
+def test_closed_output_is_no_fault(houses: Path) -> None:
+    """As after `credo … >&-`: Python has no stdout then."""
+    code = "import os\nos.close(1)\nimport sys\nsys.stdout = None\n" + START
+    done = subprocess.run([sys.executable, "-c", code, "show", str(houses)], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_help_loads_nothing_heavy() -> None:
     code = START.replace("run()", "") + "\ntry: run()\nfinally: print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code, "--help"], capture_output=True, text=True, check=True)

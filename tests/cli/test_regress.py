@@ -217,3 +217,13 @@ def test_formulas_of_parameters(credo, folder) -> None:
     assert credo("predict", out, table).out.count("\n") == 41
     bad = credo("regress", "y ~ dose", table, "--parameter", "sigmma ~ dose")
     assert "Did you mean sigma?\n  sigmma ~ dose\n  ^^^^^^" in bad.err
+
+
+def test_the_families_of_the_help_are_those_of_formulas():
+    """The command names them without an import; a family that is added to formulas must be added here."""
+    from credo.cli.regress import FAMILIES, LINKS
+    from credo.program.formula import families
+
+    assert set(FAMILIES) == set(families.FAMILIES)
+    several = [family.links for family in families.FAMILIES.values() if len(family.links) > 1]
+    assert set(LINKS) == {link for links in several for link in links}

@@ -170,6 +170,8 @@ def test_export_to_standard_output(credo, folder, tmp_path):
         (["show", "{a}", "--name", "one", "-o", "page.pdf"], 2, ".html"),
         (["best", "{a}", "--name", "one", "-o", "best.yaml"], 2, ".toml or .json"),
         (["export", "{a}", "--name", "one", "-o", "trials.xlsx"], 2, ".parquet"),
+        (["export", "{a}", "--name", "one", "-o", "trials.xlsx"], 2, "or .json"),
+        (["best", "{single}"], 1, "has no value yet."),
         (["export", "{a}", "--name", "one", "-o", "{a}"], 2, "another file"),
         (["list", "mysql://h/d"], 1, "SQLite or PostgreSQL"),
         (["list", "{damaged}"], 1, "damaged"),
@@ -178,7 +180,7 @@ def test_export_to_standard_output(credo, folder, tmp_path):
 def test_failures(credo, folder, tmp_path, monkeypatch, arguments, code, said):
     monkeypatch.chdir(tmp_path)
     Path("damaged.db").write_bytes(b"no database at all" * 100)
-    places = {"{a}": folder / "a.db", "{damaged}": "damaged.db"}
+    places = {"{a}": folder / "a.db", "{single}": folder / "single.db", "{damaged}": "damaged.db"}
     done = credo("study", *(places.get(each, each) for each in arguments))
     assert done.code == code, done.err
     assert said in done.err

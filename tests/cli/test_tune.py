@@ -479,6 +479,21 @@ def test_failures_that_an_interruption_forgets_are_named(tune, monkeypatch):
     assert "count for nothing" not in tune(code.replace("'2'", "os.environ['CREDO_TRIAL']"), "{x}").err
 
 
+def test_a_second_ctrl_c_says_what_is_kept(tune, monkeypatch):
+    """The first one's summary is cut short by the second, and what was told is in the database all the same."""
+    import credo.cli.tune_results as results
+
+    def again(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(results, "tell_results", again)
+    done = tune("print(1)", "{x}")
+    assert done.code == 130
+    assert "what was told is kept" in done.err
+    assert "nothing was written" not in done.err
+    assert {trial.state for trial in records()} == {"told"}
+
+
 # -- in a process of its own -------------------------------------------------------------------------------------
 
 

@@ -99,6 +99,7 @@ def test_killed_and_started_again(serve):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (0, "")
+    assert not Path("space.db-wal").exists()  # the file alone holds all
 
 
 @pytest.mark.slow
@@ -113,6 +114,7 @@ def test_a_demonstration_with_a_token(serve):
     assert Path("a b.db").exists()
     process.terminate()
     assert process.wait(timeout=20) == 143
+    assert not Path("a b.db-wal").exists()
 
 
 @pytest.fixture

@@ -42,6 +42,8 @@ def test_a_section(read, tmp_path):
         ("timeout = nan", "gallery.timeout"), ('type = "exe"', "gallery.type"), ("jobs = 0", "gallery.jobs"),
         ('template = "../a.html"', "within the folder"), ('template = "/etc/passwd"', "within the folder"),
         ('cache = "../.."', "within the folder"), ("template = 3", "a text"), ('renderer = "template"', "template"),
+        ('template = "../a.html"', "gallery.template"), ("cache = 3", "gallery.cache"),
+        ('render-command = "rm"', "stranger"),
         ('command = ["rm", "-rf", "/"]', "stranger"), ('renderer = "command"', "--render-command"),
         ("space = 1", "gallery.section"), ('type = ["png"]', "gallery.type"), ("low = 0.0", "gallery.low"),
     ],

@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 
 import credo as cr
-from credo.errors import CredoError, NumericalError, ParameterError, UnavailableError
+from credo.errors import CredoError, DataError, MemoryLimitError, NumericalError, ParameterError, UnavailableError
 from credo.probability import Event, SampleSpace, bayes_rule, coherence
 from credo.probability.factors import Factor, FactorGraph
 
@@ -225,3 +226,53 @@ def test_moments_of_numpy_integers_are_exact(kind):
     space = SampleSpace([kind(top), kind(-top)])
     assert space.expectation() == 0
     assert space.variance() == top**2
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, pd.NA, pd.NaT])
+def test_a_missing_step_is_not_a_state(gap):
+    """Each NaN would be a state of its own, for none equals another."""
+    for path in (["a", gap, "b", gap], pd.Series(["a", gap, "b"], dtype=object)):
+        with pytest.raises(DataError, match="step 1 of path 0 is missing"):
+            cr.learn_chain(path)
+    with pytest.raises(DataError, match="step 2 of path 1 is missing"):
+        cr.learn_chain([["a", "b"], ["a", "b", gap]], states="ab")
+    with pytest.raises(DataError, match="step 0 of path 0 is missing"):
+        PATHS.update([[gap, "A"]])
+
+
+def test_states_and_times_are_plain_numbers():
+    for path in (np.array([2, 0, 2]), [2, 0, 2], np.array([[2, 0], [0, 2]])):
+        assert [type(state) for state in cr.learn_chain(path).states] == [int, int]
+    assert {type(t) for t in WEATHER.return_times().values()} == {float}
+    with pytest.raises(ParameterError, match=r"values\[0\] must be finite and ≥ 0, got -1.0"):
+        Factor("a", [-1, 2])
+    with pytest.raises(ParameterError, match=r"values must be finite and ≥ 0, got -2.0"):
+        Factor("a", [1, 2]) * -2
+
+
+def test_tables_beyond_memory_are_refused_before_they_are_formed():
+    a, b = Factor("a", np.ones(10**5)), Factor("b", np.ones(10**5))
+    for call in (lambda: a * b, lambda: a / b, lambda: Factor.from_log("a", np.zeros(10**5)) * b):
+        with pytest.raises(MemoryLimitError) as caught:
+            call()
+        assert caught.value.value == 8 * 10**10
+    n = 20_000
+    ring = cr.MarkovChain(scipy.sparse.diags_array([0.5, 0.25, 0.25, 0.25, 0.25], offsets=[0, 1, -1, n - 1, 1 - n],
+                                                   shape=(n, n)))  # fmt: skip
+    with pytest.raises(MemoryLimitError, match="20,000 states"):
+        ring.mixing_time()
+
+
+def test_what_is_printed_is_what_matters():
+    assert "_equations" not in repr(coherence(RACE, [({"A"}, 0.5)]))
+
+
+def test_a_gap_too_small_for_arnoldi_iteration_is_said_in_bounded_time():
+    """A walk on a line of 1,500 states: the gap is 2.2e-6, which some thousand products with P do not settle."""
+    n = 1500
+    walk = scipy.sparse.diags_array([0.5, 0.5], offsets=[1, -1], shape=(n, n)).tolil()
+    walk[0, 0] = walk[-1, -1] = 0.5
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("credo.probability.chains.mixing.RESTARTS", 2)
+        with pytest.raises(NumericalError, match="too small to tell from 0"):
+            _ = cr.MarkovChain(walk).spectral_gap

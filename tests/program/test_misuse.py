@@ -181,3 +181,25 @@ def test_arrays_without_names_that_do_not_fit():
     m.observed("y", cr.Normal(a * x * np.array([1.0, 2.0, 3.0]), 1.0), [1.0, 2, 3])
     with pytest.raises(DataError, match="cannot be computed"):
         m.fit(draws=20).predict(x=[1.0, 2.0])
+
+
+def test_columns_of_pyarrow():
+    """Text, bool and nulls, which pyarrow does not give up without a copy."""
+    pa = pytest.importorskip("pyarrow")
+    m = cr.Model()
+    g = m.data("g", pa.array(["u", "v", "u", "v"]), dims="row", levels="G")
+    x = m.data("x", pa.chunked_array([[1.0, 2.0], [3.0, 4.0]]), dims="row")
+    a = m.latent("a", cr.Normal(0, 1), dims="G")
+    m.observed("y", cr.Normal(a[g] + x, 1.0), pa.array([1.0, None, 2.0, 3.0]), dims="row")
+    m.observed("z", cr.Bernoulli(cr.math.expit(a[g])), pa.array([True, False, True, None]), dims="row")
+    np.testing.assert_array_equal(x.value, [1.0, 2.0, 3.0, 4.0])
+    assert [len(f.missing) for f in m.factors if f.observed] == [1, 1]
+
+
+def test_sparse_matrices_are_refused_by_name():
+    scipy_sparse = pytest.importorskip("scipy.sparse")
+    m = cr.Model()
+    with pytest.raises(ParameterError, match="toarray"):
+        m.data("X", scipy_sparse.eye_array(3))
+    with pytest.raises(ParameterError, match="toarray"):
+        m.latent("w", cr.Normal(0, 1), shape=3) @ scipy_sparse.eye_array(3)

@@ -409,3 +409,10 @@ def test_a_sampler_of_ones_own() -> None:
 
     with pytest.raises(ParameterError, match="JSON"):
         Study(line(), sampler=Opaque()).ask()
+
+
+def test_an_integer_beyond_any_float_has_failed_as_infinity_has() -> None:
+    study = Study(line(), sampler="sobol", random_state=0)
+    for value in (10**400, -(10**400)):
+        with pytest.warns(DataWarning, match="inf"):
+            assert study.tell(study.ask(), value).state == "failed"

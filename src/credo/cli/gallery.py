@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import shlex
 import sys
@@ -79,12 +80,14 @@ def gallery(
     checked(host, token)
     words = None if render_command is None else _words(render_command)
     settings = _settings(space, demo, cards, template, words, render_type)
-    renderer = renderer_of(settings)
+    renderer, ending = renderer_of(settings), contextlib.ExitStack()
+    ending.callback(renderer.close)
     try:
         from credo.gallery.server import application
 
         listening, port = _listening(host, port)
         place = open_storage(storage if storage is not None else _default_storage(space, demo))
+        ending.callback(place.close)  # the file alone then holds all: it may be copied
         found = Gallery(
             settings.space, place, name=name or "gallery", seed=seed, cards=settings.cards, title=settings.title
         )
@@ -96,7 +99,7 @@ def gallery(
     except KeyboardInterrupt:
         terminal.say("", "Closed; nothing is lost.")
     finally:
-        renderer.close()
+        ending.close()
 
 
 class _Told:
@@ -132,7 +135,10 @@ def _settings(
     from credo.gallery.settings import demo as demonstration
 
     if (space is None) == (demo is None):
-        raise ParameterError("", "--demo", "given, or else SPACE.toml", demo, "As in: credo gallery --demo smoke")
+        given = None if space is None else (str(space), demo)
+        raise ParameterError(
+            "", "--demo", "given, or else SPACE.toml, not both", given, "As in: credo gallery --demo smoke"
+        )
     if template is not None and command is not None:
         raise ParameterError("", "--template", "left out with --render-command", str(template))
     if type_ is not None and type_ not in TYPES:

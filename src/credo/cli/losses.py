@@ -106,8 +106,9 @@ def costs_of(path: str, labels: tuple[Any, ...]) -> Any:
 
     table = open_table(path, header_rows=1)  # classes named 0 and 1 look like data
     first, named = table.columns[0], table.columns[1:]
-    # true and false may be written in any case
-    written = {name.lower() if name.lower() in ("true", "false") else name: name for name in named}
+    # true and false may be written in any case, or as the tables often have them: 1 and 0
+    written = {"true": "1", "false": "0"} if {"0", "1"} <= set(named) else {}
+    written |= {name.lower() if name.lower() in ("true", "false") else name: name for name in named}
     absent = [label for label in labels if label_text(label) not in named and label_text(label) not in written]
     if absent:
         raise DataError(

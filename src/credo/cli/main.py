@@ -10,6 +10,7 @@ import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -52,7 +53,7 @@ app.command(short_help="What the values of a column look like.")(density)
 app.command(short_help="What documents are about, and in what shares.")(topics)
 app.command(short_help="Search the parameters with which a program does best.")(tune)
 app.command(short_help="A page that learns what you like and finds it.")(gallery)
-app.add_typer(network.app, name="network", short_help="Networks of causes: show, query, learn, predict.")
+app.add_typer(network.app, name="network", short_help="Networks of causes: show, query, decide, learn, predict.")
 app.add_typer(study.app, name="study", short_help="Studies: list, show, best, export.")
 
 
@@ -72,6 +73,9 @@ def credo(
 def run() -> NoReturn:
     """The entry point `credo`."""
     signal.signal(signal.SIGTERM, _terminated)
+    for name in ("stdout", "stderr"):  # closed by the shell, as with `>&-`: Python has None there
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (it stays open)
     sys.exit(main(sys.argv[1:]))
 
 

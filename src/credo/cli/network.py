@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from credo.cli.options import DataArgument, DropOption, Reading, Seed, with_reading, with_terminal
+from credo.cli.network_options import DoOption, EvidenceOption, FileArgument
+from credo.cli.network_tables import learn, predict
+from credo.cli.options import Seed, with_terminal
 from credo.cli.terminal import Terminal
-from credo.errors import DataError, ParameterError
+from credo.errors import ParameterError
 
 __all__ = ["app", "show", "query", "decide", "learn", "predict"]
-
-# Nodes, and rows, that a screen holds.
-_SHOWN = 40
 
 app = typer.Typer(
     help="Networks of causes: what they hold, what follows from evidence, how to learn and apply them.",
@@ -24,20 +21,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-FileArgument = Annotated[
-    str, typer.Argument(metavar="FILE", help="A network: BIF, XMLBIF, UAI, Hugin NET, JSON (gzip too), or Credo's own.")
-]
-EvidenceOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--evidence", "-e", metavar="NODE=STATE", help="What was observed (NODE=NUMBER of a real number). Repeat."
-    ),
-]
-DoOption = Annotated[
-    list[str] | None,
-    typer.Option("--do", metavar="NODE=STATE", help="What is set from outside: its causes do not matter. Repeat."),
-]
 
 
 @app.command(short_help="What a network holds, and what it believes.")
@@ -56,7 +39,7 @@ def show(
 ) -> None:
     """Show nodes, states, arrows and parameters of a network; with evidence, the probabilities of all states."""
     from credo.cli.network_answers import believed
-    from credo.cli.network_parts import belief_tables, listed, open_any, parsed, unset
+    from credo.cli.network_parts import belief_tables, in_words, listed, open_any, parsed, unset
     from credo.cli.text import grid, label_text
     from credo.numerics.readable import count, shortened
 
@@ -93,11 +76,11 @@ def show(
         "evidence": seen, "do": set_, "warnings": list(terminal.warned),
         "output": None if output is None else str(output),
     })  # fmt: skip
-    above = ", ".join(d.parents[widest]) or "no parents"
+    above = f" given {shortened(', '.join(d.parents[widest]), 60)}" if d.parents[widest] else ""
     terminal.say(
         f"{d.name or Path(file).name}: {count(len(d.nodes), 'node')}, {count(len(d.edges), 'arrow')}, "
         f"{count(d.n_parameters, 'parameter')}.",
-        f"Widest family: {widest} given {shortened(above, 60)} ({count(d.tables[widest].size, 'cell')}).",
+        f"Widest family: {widest}{above} ({count(d.tables[widest].size, 'cell')}).",
     )
     if wanted is None:
         rows = [
@@ -107,9 +90,7 @@ def show(
             ]
             for node in nodes
         ]  # fmt: skip
-        table = grid(["node", "parameters", "states", "parents"], rows)
-        for column in table.columns[2:]:
-            column.justify = "left"
+        table = in_words(grid(["node", "parameters", "states", "parents"], rows), 2, 3)
         terminal.say(table, f"What follows from evidence: credo network query {file} --target NODE -e NODE=STATE")
     else:
         terminal.say(f"P(node{listed(seen, set_)}):", *belief_tables(wanted, errors))
@@ -190,14 +171,6 @@ def query(
         terminal.say(f"Wrote {output}.")
 
 
-def _refuse_decisions(network: Any, file: str) -> None:
-    """Decision networks have a command of their own."""
-    from credo.errors import FileFormatError
-
-    if hasattr(network, "decisions"):
-        raise FileFormatError(f"{file} is a decision network.", value=file, remedy=f"Try: credo network decide {file}")
-
-
 def _show_other(
     terminal: Terminal, network: Any, file: str, evidence: list[str] | None, do: list[str] | None, output: Path | None
 ) -> None:
@@ -229,10 +202,10 @@ def _query_other(
 ) -> None:  # fmt: skip
     """A network of real numbers."""
     from credo.cli.network_numbers import answer_numbers, findings_of
-    from credo.cli.network_parts import listed, unset
+    from credo.cli.network_parts import listed, refuse_decisions, unset
     from credo.models.network.gaussian.structure import known_name
 
-    _refuse_decisions(network, file)
+    refuse_decisions(network, file)
     if unfit:
         raise ParameterError("", unfit[0], f"left out: a {network.kind} has no such answer", unfit[0])
     seen, set_ = findings_of(network, evidence, "--evidence"), findings_of(network, do, "--do")
@@ -304,135 +277,5 @@ def _draw(d: Any, believed: Any, seen: dict[str, Any], set_: dict[str, Any], pat
         file.write(text.encode("utf-8"))
 
 
-@app.command(short_help="Learn a network from a table.")
-@with_terminal
-@with_reading()
-def learn(
-    context: typer.Context,
-    data: DataArgument,
-    reading: Reading,
-    terminal: Terminal,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE",
-            help="Where to write it, as .bif, .xmlbif, .net, .uai or .credo; by default DATA's name with .bif.",
-        ),
-    ] = None,
-    structure: Annotated[
-        str,
-        typer.Option(
-            "--structure", metavar="HOW",
-            help="hill-climb, pc, chow-liu, tan, naive-bayes, or a file: lines PARENT,CHILD, or a network.",
-        ),
-    ] = "hill-climb",
-    score: Annotated[
-        str | None, typer.Option("--score", metavar="NAME", help="Of hill-climb: bic (the default), aic, bdeu or k2.")
-    ] = None,
-    max_parents: Annotated[
-        int | None, typer.Option("--max-parents", min=0, metavar="N", help="Of hill-climb: of one node.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The class, of tan and naive-bayes.")
-    ] = None,
-    prior: Annotated[
-        str, typer.Option("--prior", metavar="NAME", help="Of the tables: bdeu, k2, or none (maximum likelihood).")
-    ] = "bdeu",
-    size: Annotated[
-        float | None, typer.Option("--sample-size", metavar="N", help="Rows that the prior bdeu is worth; 1.")
-    ] = None,
-    drop: DropOption = None,
-    seed: Seed = 0,
-) -> None:  # fmt: skip
-    """Learn which columns depend on which, and how; missing cells are filled in by EM."""
-    from credo.cli.network_learning import learned_from, read_categories, told
-    from credo.cli.network_parts import checked_network_output, write_network_file
-    from credo.models.network.network import BayesianNetwork
-
-    name = "network" if data == "-" else Path(data).name.removesuffix(".gz")
-    path = checked_network_output(output or Path(name).with_suffix(".bif"), data)
-    with terminal.step(f"Reading {data}"):
-        frame, states = read_categories(reading.open(data), tuple(drop or ()))
-    options = {"prior": prior, "equivalent_sample_size": size, "random_state": seed}
-    with terminal.step("Learning"):
-        found = learned_from(frame, states, structure, score, max_parents, target, options)
-    network = BayesianNetwork.of(found.definition)
-    with terminal.step(f"Writing {path}"):
-        write_network_file(network, path, {"data": name, "rows": frame.height, "structure": structure, "seed": seed})
-    document, lines = told(found, frame, structure, name)
-    terminal.document({**document, "warnings": list(terminal.warned), "output": str(path)})
-    example, stem = target or network.nodes[0], Path(path.name.removesuffix(".gz")).stem
-    terminal.say(
-        *lines, f"Wrote {path}.", "Try next:",
-        f"  {shlex.join(['credo', 'network', 'query', str(path), '--target', example])}",
-        f"  {shlex.join(['credo', 'network', 'show', str(path), '-o', f'{stem}.svg'])}",
-    )  # fmt: skip
-
-
-@app.command(short_help="Predict a node for every row of a table.")
-@with_terminal
-@with_reading(columns=False)
-def predict(
-    context: typer.Context,
-    file: FileArgument,
-    data: DataArgument,
-    reading: Reading,
-    terminal: Terminal,
-    target: Annotated[str, typer.Option("--target", "-t", metavar="NODE", help="What to predict.")],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE",
-            help="Write .csv, .tsv, .parquet or .jsonl; by default CSV on standard output.",
-        ),
-    ] = None,
-    keep: Annotated[
-        list[str] | None, typer.Option("--keep", metavar="COLUMN", help="Repeat a column of DATA in the output.")
-    ] = None,
-    seed: Seed = 0,
-) -> None:  # fmt: skip
-    """Predict a node for every row, from the row's other cells; any may be missing."""
-    from credo.cli.network_learning import predicted_rows
-    from credo.cli.network_numbers import predicted_numbers
-    from credo.cli.network_parts import at_line, header, open_any
-    from credo.cli.rows import check_writable, print_rows, write_rows
-    from credo.cli.text import grid, label_text
-    from credo.models.network.findings import known_node
-    from credo.numerics.readable import count
-
-    if output is not None:
-        check_writable(output, (file, data))
-    with terminal.step(f"Reading {file}"):
-        network = open_any(file)
-    _refuse_decisions(network, file)
-    predicted = predicted_numbers if hasattr(network, "kind") else predicted_rows
-    try:
-        known_node(dict.fromkeys(network.nodes, ()), target)
-    except ParameterError as error:
-        raise ParameterError("", "--target", error.constraint, error.value, error.remedy) from error
-    with terminal.step(f"Predicting {data}"):
-        table = reading.open(data)
-        try:
-            rows = predicted(network, table, target, tuple(keep or ()))
-        except DataError as error:
-            raise at_line(error, table) from error
-    summary = {"kind": "network predictions", "target": target, "rows": rows.height}
-    if output is not None:
-        write_rows(iter([rows]), output)
-        terminal.document({**summary, "warnings": list(terminal.warned), "output": str(output)})
-        terminal.say(f"Wrote {output}: {rows.height:,} rows.")
-    elif terminal.json:
-        terminal.document({**summary, "predictions": rows.to_dicts(), "warnings": list(terminal.warned)})
-    elif terminal.quiet or not sys.stdout.isatty():
-        print_rows(iter([rows]))
-    else:
-        cells = [
-            [str(i), *(f"{v:.4f}" if isinstance(v, float) else "-" if v is None else label_text(v) for v in row)]
-            for i, row in enumerate(rows.head(_SHOWN).iter_rows(), 1)
-        ]
-        terminal.say(
-            f"{target!r} of {count(rows.height, 'row')} of {data}:", grid(["row", *map(header, rows.columns)], cells)
-        )
-        if rows.height > _SHOWN:
-            terminal.say(f"… and {count(rows.height - _SHOWN, 'row')} more.")
-        terminal.say(f"For a file: credo network predict {file} {data} --target {target} -o predictions.csv")
+app.command(short_help="Learn a network from a table.")(learn)
+app.command(short_help="Predict a node for every row of a table.")(predict)

@@ -104,12 +104,11 @@ def worth(
     network: Any, names: Sequence[str], seen: dict[str, Any], given: str, seed: int
 ) -> tuple[dict[str, Any], Any]:
     """What to observe next: the nats that each other node is expected to tell of the target."""
-    from credo.cli.network_parts import header
     from credo.cli.text import grid
     from credo.numerics.readable import count
 
     found = network.value_of_information(names[0], seen)
-    table = grid(["node", "nats"], [[header(node), f"{nats:.6f}"] for node, nats in list(found.items())[:SHOWN]])
+    table = grid(["node", "nats"], [[node, f"{nats:.6f}"] for node, nats in list(found.items())[:SHOWN]])
     more = [f"… and {count(len(found) - SHOWN, 'node')} more."] if len(found) > SHOWN else []
     return {"target": names[0], "value_of_information": found}, [
         f"What observing a node is expected to tell of {names[0]}{given}:", table, *more
@@ -120,9 +119,9 @@ def sensitive(
     network: Any, names: Sequence[str], seen: dict[str, Any], given: str, state: Any, page: Path | None = None
 ) -> tuple[dict[str, Any], Any]:
     """The numbers of the tables on which P(target = state) hangs most; to a page too, with the network's picture."""
+    import math
     from dataclasses import asdict
 
-    from credo.cli.network_parts import header
     from credo.cli.text import grid, label_text
     from credo.numerics.readable import count
 
@@ -133,8 +132,9 @@ def sensitive(
     for each in found[:SHOWN]:
         above = ", ".join(f"{name}={label_text(at)}" for name, at in each.parents.items())
         what = f"{each.node}={label_text(each.state)}{' | ' if above else ''}{above}"
-        rows.append([header(what), *(f"{x:.6f}" for x in (each.value, each.low, each.high))])
-    more = [f"… and {count(len(found) - SHOWN, 'number')} more."] if len(found) > SHOWN else []
+        rows.append([what, *("–" if math.isnan(x) else f"{x:.6f}" for x in (each.value, each.low, each.high))])
+    more = ["–: the evidence would be impossible."] if any("–" in row for row in rows) else []
+    more += [f"… and {count(len(found) - SHOWN, 'number')} more."] if len(found) > SHOWN else []
     document = {"target": names[0], "state": label_text(state), "sensitivity": [asdict(each) for each in found]}
     document["output"] = None if page is None else str(page)
     return document, [

@@ -1,15 +1,15 @@
-"""Tables to networks and back: columns as categories, structures by name, predicted rows."""
+"""Tables to networks: columns as categories, structures by name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from credo.errors import DataError, ModelWarning, ParameterError, warn
+from credo.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["frame_of", "learned_from", "predicted_rows", "read_categories", "told"]
+__all__ = ["learned_from", "read_categories", "told"]
 
 METHODS = {"hill-climb": "hill_climb", "pc": "pc", "chow-liu": "chow_liu", "tan": "tan", "naive-bayes": "naive_bayes"}
 # Arrows that a screen holds.
@@ -83,6 +83,11 @@ def _with_arrows(frame: pl.DataFrame, states: Any, path: str, options: dict[str,
             remedy=f"Columns are {', '.join(frame.columns[:12])}.",
         )  # fmt: skip
     if known:  # a network's file: its nodes and no others
+        if not any(name in known for name in frame.columns):
+            raise DataError(
+                f"No column is a node of {path}.", columns=frame.columns,
+                remedy=f"Its nodes are {', '.join(list(known)[:12])}.",
+            )  # fmt: skip
         frame = frame.select([name for name in frame.columns if name in known])
     return learn(frame, parents, states={**states, **known} or None, **options)
 
@@ -130,55 +135,3 @@ def _undirected(d: Any) -> set[tuple[str, str]]:
         edges[place[a], place[b]] = True
     either = essential_graph(edges)
     return {(a, b) for a, b in d.edges if either[place[b], place[a]]}
-
-
-def predicted_rows(network: Any, table: Any, target: str, keep: tuple[str, ...]) -> pl.DataFrame:
-    """Columns kept, `prediction`, and p(STATE) for each state; both empty for rows that cannot be.
-
-    Raises
-    ------
-    DataError : cells that are no states; no column that is a node.
-    """
-    import numpy as np
-    import polars as pl
-
-    from credo.cli.text import label_text
-
-    if unknown := [name for name in keep if name not in table.columns]:
-        raise ParameterError("", "--keep", f"a column of {table.name} ({', '.join(table.columns[:12])})", unknown[0])
-    used = [name for name in table.columns if name in network.states and name != target]
-    if not used:
-        raise DataError(
-            f"{table.name} has no column that is a node other than {target!r}.", columns=list(table.columns),
-            remedy=f"Columns are called as nodes are: {', '.join(network.nodes[:12])}.",
-        )  # fmt: skip
-    if absent := [node for node in network.nodes if node not in used and node != target]:
-        some = f"{', '.join(absent[:8])}{', …' if len(absent) > 8 else ''}"
-        warn(f"{table.name} has no column for {some}: taken as missing.", ModelWarning)
-    frame = frame_of(table, [*keep, *used], {name: network.states[name] for name in used})
-    p = network.predict_proba(frame.select(used), target)
-    own = network.states[target]
-    bad = np.isnan(p[:, 0])
-    best = np.argmax(np.where(bad[:, None], 0.0, p), axis=1)
-    states = own if len({type(state) for state in own}) == 1 else tuple(map(label_text, own))
-    predicted = [None if out else states[i] for i, out in zip(best.tolist(), bad.tolist(), strict=True)]
-    made: dict[str, Any] = {name: frame[name] for name in keep}
-    made["prediction"] = pl.Series("prediction", predicted)
-    made.update({f"p({label_text(state)})": pl.Series(p[:, k]).fill_nan(None) for k, state in enumerate(own)})
-    return pl.DataFrame(made)
-
-
-def frame_of(table: Any, columns: list[str], states: dict[str, tuple[Any, ...] | None]) -> pl.DataFrame:
-    """The rows of some columns, those of nodes by what their states are; None where a node is a real number."""
-    types = {c.name: "category" for c in table.schema.columns if c.type == "boolean"}  # kept as written
-    types |= {name: "number" if own is None else _type_of(own) for name, own in states.items()}
-    return table.with_schema(table.schema.with_types(types).select(list(dict.fromkeys(columns)))).read()
-
-
-def _type_of(states: tuple[Any, ...]) -> str:
-    """The type of a column that holds such states."""
-    if all(isinstance(state, bool) for state in states):
-        return "boolean"
-    if all(isinstance(state, (int, float)) and not isinstance(state, bool) for state in states):
-        return "number"
-    return "category"

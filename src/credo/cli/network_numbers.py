@@ -1,18 +1,15 @@
-"""`credo network show|query|predict` of networks of real numbers: evidence is NODE=NUMBER, answers are mean and sd."""
+"""`credo network show|query` of networks of real numbers: evidence is NODE=NUMBER, answers are mean and sd."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from credo.errors import DataError, ModelWarning, ParameterError, UnavailableError, warn
+from credo.errors import ParameterError, UnavailableError
 
-if TYPE_CHECKING:
-    import polars as pl
-
-__all__ = ["answer_numbers", "findings_of", "predicted_numbers", "show_numbers"]
+__all__ = ["answer_numbers", "findings_of", "show_numbers", "states_of"]
 
 # How much the interval beside a mean holds.
 MASS = 0.9
@@ -72,7 +69,7 @@ def show_numbers(
     network: Any, file: str, seen: dict[str, Any], set_: dict[str, Any]
 ) -> tuple[dict[str, Any], list[Any]]:
     """(document, lines): nodes and parents, and mean and sd, or probabilities, of all given what was seen and set."""
-    from credo.cli.network_parts import belief_tables, header, listed
+    from credo.cli.network_parts import belief_tables, in_words, listed
     from credo.cli.text import grid, label_text
     from credo.numerics.readable import count, number, shortened
 
@@ -92,12 +89,11 @@ def show_numbers(
         "do": set_,
     }  # fmt: skip
     rows = [
-        [header(node), number(laws[node].mean, 6), number(laws[node].sd, 4), shortened(", ".join(parents[node]), 60)]
+        [node, number(laws[node].mean, 6), number(laws[node].sd, 4), shortened(", ".join(parents[node]), 60)]
         for node in network.nodes
         if node not in states
     ]
-    table = grid(["node", "mean", "sd", "parents"], rows)
-    table.columns[3].justify = "left"
+    table = in_words(grid(["node", "mean", "sd", "parents"], rows), 3)
     discrete = {node: laws[node] for node in network.nodes if node in states}
     given = listed(seen, set_)
     return document, [
@@ -111,7 +107,7 @@ def answer_numbers(
     network: Any, names: list[str], seen: dict[str, Any], given: str, joint: bool
 ) -> tuple[dict[str, Any], list[Any]]:
     """(document, lines): means, sds and intervals of real targets, probabilities of the others."""
-    from credo.cli.network_parts import belief_tables, header
+    from credo.cli.network_parts import belief_tables
     from credo.cli.text import grid, label_text
     from credo.numerics.readable import number, percent
 
@@ -124,7 +120,7 @@ def answer_numbers(
         for name in names
     }
     rows = [
-        [header(name), *(number(v, 6) for v in (a["mean"], a["sd"], *a["interval"]))]
+        [name, *(number(v, 6) for v in (a["mean"], a["sd"], *a["interval"]))]
         for name, a in answers.items()
         if name not in states
     ]
@@ -172,7 +168,7 @@ def _joint(network: Any, names: list[str], seen: dict[str, Any], given: str) -> 
         raise ParameterError("", "--joint", "about nodes that are real numbers", mixed[0])
     mean, covariance = (np.asarray(each) for each in network.moments(names, seen))
     rows = [
-        [header(name), number(float(m), 6), *(number(float(c), 4) for c in line)]
+        [name, number(float(m), 6), *(number(float(c), 4) for c in line)]
         for name, m, line in zip(names, mean, covariance, strict=True)
     ]
     document = {"targets": names, "mean": mean.tolist(), "covariance": covariance.tolist()}
@@ -180,40 +176,3 @@ def _joint(network: Any, names: list[str], seen: dict[str, Any], given: str) -> 
         f"{', '.join(names)}{given}, mean and covariance:",
         grid(["node", "mean", *map(header, names)], rows),
     ]
-
-
-def predicted_numbers(network: Any, table: Any, target: str, keep: tuple[str, ...]) -> pl.DataFrame:
-    """Columns kept, then mean and sd of a real target; of a discrete one its prediction and p(STATE).
-
-    Raises
-    ------
-    DataError : cells that are no numbers or states; no column that is a node.
-    """
-    import polars as pl
-
-    from credo.cli.network_learning import frame_of
-    from credo.cli.text import label_text
-
-    states = states_of(network)
-    if unknown := [name for name in keep if name not in table.columns]:
-        raise ParameterError("", "--keep", f"a column of {table.name} ({', '.join(table.columns[:12])})", unknown[0])
-    used = [name for name in table.columns if name in network.nodes and name != target]
-    if not used:
-        raise DataError(
-            f"{table.name} has no column that is a node other than {target!r}.", columns=list(table.columns),
-            remedy=f"Columns are called as nodes are: {', '.join(network.nodes[:12])}.",
-        )  # fmt: skip
-    if absent := [node for node in network.nodes if node not in used and node != target]:
-        some = f"{', '.join(absent[:8])}{', …' if len(absent) > 8 else ''}"
-        warn(f"{table.name} has no column for {some}: taken as missing.", ModelWarning)
-    frame = frame_of(table, [*keep, *used], {name: states.get(name) for name in used})
-    made: dict[str, Any] = {name: frame[name] for name in keep}
-    if target in states:
-        own, p = states[target], network.predict_proba(frame.select(used), target)
-        best = network.predict(frame.select(used), target).tolist()
-        made["prediction"] = pl.Series("prediction", [None if b is None else label_text(b) for b in best])
-        made.update({f"p({label_text(state)})": pl.Series(p[:, k]).fill_nan(None) for k, state in enumerate(own)})
-    else:
-        mean, sd = network.predict_moments(frame.select(used), target)
-        made |= {"mean": pl.Series(mean).fill_nan(None), "sd": pl.Series(sd).fill_nan(None)}
-    return pl.DataFrame(made)

@@ -11,8 +11,8 @@ from typing import Any
 from credo.errors import DataError, ParameterError
 
 __all__ = [
-    "arrows_of", "at_line", "belief_tables", "checked_network_output", "cuts_of", "header", "listed", "open_any",
-    "open_network", "parsed", "state_of", "unset", "write_network_file",
+    "arrows_of", "at_line", "belief_tables", "checked_network_output", "cuts_of", "header", "in_words", "listed",
+    "open_any", "open_network", "parsed", "refuse_decisions", "state_of", "unset", "write_network_file",
 ]  # fmt: skip
 
 ENDINGS = (".bif", ".xmlbif", ".bifxml", ".xml", ".uai", ".net", ".credo")
@@ -88,13 +88,27 @@ def _read_text(path: str) -> Any:
     from credo.models.network.network import BayesianNetwork
 
     if path.lower().removesuffix(".gz").endswith(ENDINGS):
-        return BayesianNetwork.read(path)
+        try:
+            return BayesianNetwork.read(path)
+        except FileFormatError as error:
+            if "normalise=True" not in str(error):
+                raise
+            python = f"in Python cr.BayesianNetwork.read({path!r}, normalise=True).write(…)"
+            raise FileFormatError(str(error).replace("normalise=True", python), value=error.value) from error
     if not os.path.exists(path):
         raise MissingFileError(f"There is no file {path!r}.", value=path)
     raise FileFormatError(
         f"{path} does not say in which format it is: networks end in {', '.join((*ENDINGS, '.json'))}.", value=path,
         remedy="Rename it.",
     )  # fmt: skip
+
+
+def refuse_decisions(network: Any, file: str) -> None:
+    """Decision networks have a command of their own."""
+    from credo.errors import FileFormatError
+
+    if hasattr(network, "decisions"):
+        raise FileFormatError(f"{file} is a decision network.", value=file, remedy=f"Try: credo network decide {file}")
 
 
 def at_line(error: DataError, table: Any) -> DataError:
@@ -120,12 +134,21 @@ def checked_network_output(path: Path, data: str) -> Path:
 
 def write_network_file(network: Any, path: Path, about: dict[str, Any]) -> None:
     """In the format that the name says."""
+    from credo.errors import SaveError
     from credo.saving import save
 
     if path.suffix.lower() == ".credo":
         save(network, path, about=about)
-    else:
+        return
+    try:
         network.write(path)
+    except SaveError as error:
+        if "lossy=True" not in str(error):
+            raise
+        raise SaveError(
+            f"{path} cannot hold the names of nodes and states: UAI files know numbers alone.", value=str(path),
+            remedy=f"Try: --output {path.name.removesuffix('.gz').removesuffix('.uai')}.bif",
+        ) from error  # fmt: skip
 
 
 def parsed(states: States, findings: Iterable[str] | None, option: str) -> dict[str, Any]:
@@ -221,11 +244,18 @@ def belief_tables(beliefs: Mapping[str, Mapping[Any, float]], errors: Mapping[st
     return tables
 
 
-def header(name: str) -> str:
-    """A name at the head of a column, where [red] is part of the name and no style."""
-    from rich.markup import escape
+def header(name: str) -> Any:
+    """A name at the head of a column, where [red] and :bell: are part of the name."""
+    from rich.text import Text
 
-    return escape(" ".join(name.split()))
+    return Text(" ".join(name.split()))
+
+
+def in_words(table: Any, *columns: int) -> Any:
+    """The table, its columns of words as such: else rich would rather leave out the first column than fold these."""
+    for column in columns:
+        table.columns[column].justify, table.columns[column].no_wrap = "left", False
+    return table
 
 
 def _digits(p: float) -> str:

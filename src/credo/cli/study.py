@@ -152,7 +152,9 @@ def best(
     with located(where, name) as study:
         trials = found(study)
         if not trials:
-            raise UnavailableError(f"The study {study.name!r} has no value yet that meets the constraints.")
+            limited = any(trial.constraints for trial in study.records if trial.state == "told")
+            what = "no value yet that meets the constraints" if limited else "no value yet"
+            raise UnavailableError(f"The study {study.name!r} has {what}.")
     document = {"kind": "best", "study": study.name, "direction": study.direction, **found_record(study, trials)}
     text = _as_toml(study, trials)
     if output is not None:
@@ -198,14 +200,17 @@ def export(
     """
     import json
 
-    from credo.cli.rows import check_writable, print_rows, write_rows
+    from credo.cli.rows import FORMATS, check_writable, print_rows, write_rows
     from credo.cli.study_parts import located, named_frame
     from credo.cli.terminal import plain
+    from credo.errors import ParameterError
     from credo.numerics.readable import count
     from credo.saving import atomic_write
 
     if output is not None:
         check_writable(output, (where,))
+        if output.suffix.lower() not in (*FORMATS, ".json"):
+            raise ParameterError("", "--output", f"a name that ends in {', '.join(FORMATS)} or .json", str(output))
     with located(where, name) as study:
         frame = named_frame(study)
     if output is None:

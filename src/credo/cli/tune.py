@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import typer
 
 from credo.cli.options import StorageOption, with_terminal
@@ -92,7 +94,11 @@ def tune(
         study = opened(plan)
     with study:
         tell_once(study, points, guesses)
-        code, stopped, page = run(study, plan, terminal)
-        tell_results(study, plan, terminal, stopped, page)
+        try:
+            code, stopped, page = run(study, plan, terminal)
+            tell_results(study, plan, terminal, stopped, page)
+        except KeyboardInterrupt:  # again, while it is wound up or told of
+            print("\ninterrupted: what was told is kept, and the same command goes on.", file=sys.stderr)
+            raise typer.Exit(130) from None
     if code:
         raise typer.Exit(code)

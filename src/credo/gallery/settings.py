@@ -132,25 +132,26 @@ def _settings(space: Space, section: Any, folder: Path | None, title: str) -> Se
     known = [field.name for field in dataclasses.fields(Settings) if field.name not in ("space", "command")]
     if not isinstance(section, Mapping):
         raise ParameterError("gallery", "section", "a table", section)
-    if "command" in section:
-        remedy = "A file may be a stranger's: give --render-command where you trust the program."
-        raise ParameterError("gallery", "command", "left out of the file", section["command"], remedy)
+    for name in ("command", "render-command", "render_command"):
+        if name in section:
+            remedy = "A file may be a stranger's: give --render-command where you trust the program."
+            raise ParameterError("gallery", name, "left out of the file", section[name], remedy)
     for name in section:
         _require(name in known, "section", f"of {', '.join(known)}", name)
     given: dict[str, Any] = {"title": title, **section}
     if "template" in given:
-        given = {"renderer": "template", **given, "template": _inside(folder, given["template"])}
+        given = {"renderer": "template", **given, "template": _inside(folder, "template", given["template"])}
     if "cache" in given:
-        given["cache"] = _inside(folder, given["cache"])
+        given["cache"] = _inside(folder, "cache", given["cache"])
     return Settings(space, **given)
 
 
-def _inside(folder: Path | None, name: Any) -> Path:
+def _inside(folder: Path | None, entry: str, name: Any) -> Path:
     """A path within the file's folder."""
     if not isinstance(name, str) or folder is None:
-        raise ParameterError("gallery", "path", "a text", name)
+        raise ParameterError("gallery", entry, "a text", name)
     base = folder.resolve()
     found = (base / name).resolve()
     if not found.is_relative_to(base):
-        raise ParameterError("gallery", "path", f"within the folder of the file ({base})", name)
+        raise ParameterError("gallery", entry, f"within the folder of the file ({base})", name)
     return found

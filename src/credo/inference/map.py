@@ -139,7 +139,7 @@ def maximise(
     if n_starts < 1 or max_iter < 1:
         raise ParameterError("maximise", "n_starts and max_iter", "≥ 1", (n_starts, max_iter))
     free, bijection = unconstrained(target, jacobian)
-    starts = _starts(
+    starts = starts_of(
         target, free, bijection, target.initial if initial is None else initial, n_starts, as_generator(rng)
     )
     newton = method == "newton" or (method == "auto" and free.has_gradient and free.dim <= 50)
@@ -191,9 +191,10 @@ class _Searching:
         self.needs_gradient = needs_gradient
 
 
-def _starts(
+def starts_of(
     target: Target, free: Target, bijection: Bijection, initial: Any, n_starts: int, rng: np.random.Generator
 ) -> np.ndarray:
+    """Free coordinates to climb from: those that are stated, one a row, else drawn."""
     if isinstance(initial, np.ndarray | list | tuple) and np.ndim(initial) == 2:
         n_starts = len(initial)
     elif initial is not None and not callable(initial):

@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from credo.errors import NumericalError, ParameterError
 from credo.inference.draws import ImportanceDraws
 from credo.inference.laplace import importance_draws
-from credo.inference.map import _starts, gradient_of
+from credo.inference.map import gradient_of, starts_of
 from credo.inference.target import Target
 from credo.inference.transforms import unconstrained
 from credo.numerics.random import as_generator
@@ -73,10 +73,10 @@ def pathfinder(
         raise ParameterError("pathfinder", "paths and draws", "≥ 1 and ≥ 100", (paths, draws))
     rng = as_generator(rng)
     free, bijection = unconstrained(target)
-    starts = _starts(target, free, bijection, target.initial if initial is None else initial, paths, rng)
+    starts = starts_of(target, free, bijection, target.initial if initial is None else initial, paths, rng)
     streams = rng.spawn(len(starts))
     with np.errstate(all="ignore"):
-        tried = [_best_along(free, z, stream, max_iter) for z, stream in zip(starts, streams)]
+        tried = [best_along(free, z, stream, max_iter) for z, stream in zip(starts, streams)]
     found = [approximation for approximation in tried if approximation is not None]
     if not found:
         raise NumericalError(
@@ -90,7 +90,7 @@ def pathfinder(
     return ImportanceDraws(**importance_draws(target, z, log_q, "pathfinder", tuple(a.elbo for a in found)))
 
 
-def _best_along(target: Target, z: np.ndarray, rng: np.random.Generator, max_iter: int) -> Approximation | None:
+def best_along(target: Target, z: np.ndarray, rng: np.random.Generator, max_iter: int) -> Approximation | None:
     """The approximation of largest ELBO along one path; None when no iterate has a finite one."""
     path = [z]
 

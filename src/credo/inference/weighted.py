@@ -182,6 +182,21 @@ class WeightedDraws:
             products = log_weight[:, None] + 2.0 * np.log(np.abs(away))
         return max(float(psis(each[np.isfinite(each)]).k_hat) for each in products.T)
 
+    def variance_ess(self) -> float:
+        """Effective number of points behind the variances, the smallest over coordinates.
+
+        As many independent points of a Normal would leave an sd as unsure: 1/√(2 · that), relatively. Weights' own
+        effective number says too little of it: heavy tails, and weights that are large there, have far fewer.
+
+        Σ_i w_i²((x_i − m)² − σ²)² is the squared standard error of σ² (Owen 2013, Monte Carlo, §9.2).
+        """
+        square = np.square(self.points - self.mean)
+        variance = self.weights @ square
+        error = np.square(self.weights) @ np.square(square - variance)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = 2.0 * np.square(variance) / error
+        return float(np.min(each[variance > 0.0], initial=np.inf))
+
     def probability_positive(self) -> np.ndarray:
         """P(coordinate > 0), (D,)."""
         return self.weights @ (self.points > 0.0)

@@ -20,6 +20,7 @@ on matplotlib axes (extra `plots`) and reports write as SVG without it.
 `influences`   on which numbers of a network an answer hangs
 `slicing`, `parallel`  an objective along each parameter; trials as lines
 `trials`       what these ask of a study
+`tastes`       how liking grew over answers; liking along each parameter, and over two
 `contours`, `panels`  lines and shades of a surface; several charts below each other
 `chart`        charts as data: axes and marks
 `drawing`      charts on matplotlib axes
@@ -98,6 +99,7 @@ from credo.plots.predictions import (
 from credo.plots.processes import FunctionBand, LengthscalesFigure, function_band, lengthscales
 from credo.plots.slicing import SliceFigure, slices
 from credo.plots.studies import HistoryFigure, ImportancesFigure, history, importances
+from credo.plots.tastes import LikingFigure, liking_over_answers, taste_maps, taste_slices
 from credo.plots.trials import ObjectiveBelief, objective_belief
 
 __all__ = [
@@ -190,6 +192,10 @@ __all__ = [
     "importances",
     "ObjectiveBelief",
     "objective_belief",
+    "LikingFigure",
+    "liking_over_answers",
+    "taste_maps",
+    "taste_slices",
     "TornadoFigure",
     "tornado",
 ]

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.design.spaces import Choice, Ordinal
 from credo.errors import ParameterError
 from credo.numerics.readable import count, number, typeset
 from credo.plots.chart import Band, Chart, Dots, Line, Mark, Text, axis
@@ -109,6 +108,7 @@ def taste_slices(belief: TasteBelief, at: Mapping[str, Any], most: int = 12) -> 
     >>> [figure.name for figure in taste_slices(belief, shown[0])]
     ['x', 'c']
     """
+    from credo.design.spaces import Choice, Ordinal
     from credo.design.tastes import slice as along
 
     names = [name for name, parameter in belief.space.parameters.items() if parameter.width and name in at]
@@ -156,6 +156,7 @@ def taste_maps(
     >>> liking.values.shape == doubt.values.shape == (21, 21)
     True
     """
+    from credo.design.spaces import Choice, Ordinal
     from credo.design.tastes import map2
 
     for name in (a, b):

@@ -28,6 +28,9 @@ __all__ = ["ObjectiveBelief", "checked_study", "directions", "kind_of", "objecti
 FEWEST = 4
 # Learned noise within this factor of the least that a surrogate allows is none that the values show.
 AT_FLOOR = 1.5
+# Draws of hyperparameters that an interval averages over. All of some 200 cost three times as much, and held the truth
+# as often: 87.3 and 87.2 % of 1,200 intervals of 90 %, where those at the likeliest held it in 78.4 %.
+MEMBERS = 64
 
 
 def checked_study(owner: str, study: Any, objectives: int | None = None) -> None:
@@ -64,6 +67,9 @@ class ObjectiveBelief:
 
     space : as narrowed so far ; trials : told, within the space ; values (n,) ; sign : 1 where lower is better, else −1
     surrogate : the Gaussian process, of values × sign ; limits : those of the constraints told ; rng_seed : of draws
+
+    `interval` is read by people, and integrates over hyperparameters: at the likeliest alone it is too narrow while
+    trials are few. `moments` and `draws`, by which trials are compared, are at the likeliest.
     """
 
     space: Space
@@ -85,18 +91,35 @@ class ObjectiveBelief:
 
         return Moments(self.surrogate.belief, self.surrogate.cube)
 
-    def _standard(self, points: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
-        mean, sd = self._moments(self.space.encode(points).X)
-        return mean[:, 0], sd
+    @cached_property
+    def _hyperparameters(self) -> tuple[np.ndarray, np.ndarray]:
+        """Few of equal weight for the many they are drawn as: a picture's points are hundreds."""
+        from credo.design.acquisition.averaged import likely_hyperparameters
+        from credo.inference.direct.resampling import resample
+        from credo.numerics.threads import single_blas_thread
+
+        rng = np.random.default_rng(np.random.SeedSequence(self.rng_seed, spawn_key=(3,)))
+        with single_blas_thread():
+            thetas, weights = likely_hyperparameters(self.surrogate.belief, rng)
+        kept, counts = np.unique(resample(weights, MEMBERS, rng), return_counts=True)
+        return thetas[kept], counts / MEMBERS
 
     def moments(self, points: Sequence[Mapping[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and sd (m,) of the objective, without noise, in its own units."""
-        mean, sd = self.surrogate.outcomes.moments(*self._standard(points))
+        """Mean and sd (m,) of the objective, without noise, in its own units, at the likeliest hyperparameters."""
+        mean, sd = self._moments(self.space.encode(points).X)
+        mean, sd = self.surrogate.outcomes.moments(mean[:, 0], sd)
         return self.sign * mean, sd
 
     def interval(self, points: Sequence[Mapping[str, Any]], mass: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Median, lower and upper end (m,) of the objective's interval."""
-        mean, sd = self._standard(points)
+        """Median, lower and upper end (m,) of the objective's interval, hyperparameters integrated out.
+
+        Cost for n ≤ 300 trials 256 n³ the first time; then 64 n³ a call, and 64 n² a point.
+        """
+        from credo.design.acquisition.averaged import moments_over
+        from credo.numerics.threads import single_blas_thread
+
+        with single_blas_thread():
+            mean, sd = moments_over(self.surrogate, self.space.encode(points).X, *self._hyperparameters)
         z = float(ndtri(0.5 + 0.5 * mass))
         low, middle, high = (self.sign * self.surrogate.outcomes.outside(mean + k * sd) for k in (-z, 0.0, z))
         return middle, np.minimum(low, high), np.maximum(low, high)

@@ -12,7 +12,7 @@ Reference: de Finetti (1937), La prévision: ses lois logiques, ses sources subj
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class Coherence:
     gain: float
     gains: dict[Hashable, float]
     space: SampleSpace
-    _equations: tuple[np.ndarray, np.ndarray]
+    _equations: tuple[np.ndarray, np.ndarray] = field(repr=False)
 
     def bounds(self, event: Any) -> tuple[float, float]:
         """The lowest and highest P(event) among the distributions that agree with the quotes."""

@@ -17,7 +17,7 @@ from credo.inference.transforms import unconstrained
 from credo.program.evaluate import Program
 from credo.program.explain import Step
 from credo.program.finite.settled import labels_of, unwarned
-from credo.program.fitting import Found, numerical, sampled
+from credo.program.fitting import Found, by_fallback, numerical, sampled
 from credo.program.passes.centring import typical
 from credo.program.passes.factors import rows_of, sites_of
 from credo.program.plan import Plan
@@ -325,6 +325,11 @@ def fit_collapsed(plan: Plan, draws: int, rng: np.random.Generator, options: Map
         weighed = fit_importance(collapsed, draws, rng)
         if weighed is not None:
             return dataclasses.replace(weighed, steps=steps, method="importance")
+        second = plan.with_sites() if plan.with_sites else None
+        if second is not None:
+            why = Step("rest", names, "importance weights failed, or there are several modes: nested Laplace")
+            found = by_fallback(dataclasses.replace(plan, fallback=second), draws, rng, options, why)
+            return dataclasses.replace(found, steps=[*steps, *found.steps])
         steps.append(Step("rest", names, "importance weights failed, or there are several modes: NUTS"))
     if plan.block is None and not plan.leaves and plan.method not in BY_NAME:
         found = sampled(plan, draws, rng, options)

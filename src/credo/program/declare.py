@@ -15,6 +15,7 @@ from credo.distributions.support import Support
 from credo.errors import DataError, ParameterError
 from credo.program.density import DISCRETE, is_opaque
 from credo.program.evaluate import Program
+from credo.program.labels import unwrapped
 from credo.program.nodes import Dims, Node, as_node, joined, topological
 
 __all__ = ["certain_zeros", "checked_bound", "checked_dims", "checked_law", "checked_name", "checked_shape",
@@ -78,8 +79,9 @@ def owned(owner: str, nodes: Sequence[Node], model: Any) -> None:
 
 def checked_values(owner: str, value: Any, *, missing: bool) -> np.ndarray:
     """Numbers of any shape: bool and integers stay, the rest is float64; NaN only where cells may be missing."""
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
+    value = unwrapped(value)
+    if hasattr(value, "toarray"):
+        raise ParameterError("Model", owner, "a dense array", value, "Call its toarray().")
     if isinstance(value, np.ma.MaskedArray):
         value = np.ma.filled(value.astype(np.float64), np.nan)
     try:

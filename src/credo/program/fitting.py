@@ -107,7 +107,7 @@ def by_fallback(plan: Plan, draws: int, rng: np.random.Generator, options: Mappi
     other = plan.fallback
     assert other is not None
     found = _found(other, draws, rng, options)
-    return dataclasses.replace(found, steps=[why, *found.steps], plan=other)
+    return dataclasses.replace(found, steps=[why, *found.steps], plan=found.plan or other)
 
 
 # Options by method; those that sample fall back to NUTS, whose options are known to all that may.

@@ -9,15 +9,24 @@ import numpy as np
 
 from credo.errors import DataError, shown
 
-__all__ = ["checked_labels", "codes_of", "kind_of"]
+__all__ = ["checked_labels", "codes_of", "kind_of", "unwrapped"]
 
 _KINDS = {"b": "numbers", "i": "numbers", "u": "numbers", "f": "numbers", "U": "text", "S": "bytes", "M": "dates"}
 
 
+def unwrapped(value: Any) -> Any:
+    """A column of pandas, polars or pyarrow as an array; anything else as it is."""
+    if not hasattr(value, "to_numpy"):
+        return value
+    try:
+        return value.to_numpy()
+    except ValueError:  # pyarrow's text, bool and nulls need a copy, which it makes if told to
+        return value.to_numpy(zero_copy_only=False)
+
+
 def checked_labels(owner: str, value: Any) -> np.ndarray:
     """The labels as an array of one kind; a missing one, or two kinds together, are a `DataError` with their rows."""
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
+    value = unwrapped(value)
     # NumPy would turn [1, "a"] and ["a", nan] into text before anyone could see what was given.
     raw = value if isinstance(value, np.ndarray) else np.asarray(value, dtype=object)
     if not raw.size:

@@ -21,7 +21,7 @@ from credo.program.fitting import numerical
 from credo.program.modes import Modes, find_modes, require_an_end
 from credo.program.quadrature import theta_moments
 
-__all__ = ["NoRuleError", "Proposals", "propose"]
+__all__ = ["NoRuleError", "Proposals", "evenly", "propose"]
 
 # Seconds that the rule may take, its fewest evaluations, most where it must be sparing, and how many of one, two, three
 # hyperparameters it need not be for; the error asked for, in sds, and one that is too large; what a correction costs.
@@ -181,6 +181,22 @@ def _from_tents(found: LatticePosterior, n: int, rng: np.random.Generator) -> tu
     return found.mode + (found.unit * at) @ found.T.T, np.log(tents.density(at)) - volume
 
 
+def evenly(z: np.ndarray, weights: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices (n,) of rows of z (N, d), row i n·w_i times on average, and spread over z: means of what varies smoothly
+    with z, such as sds of effects, err by less than with n independent draws of θ."""
+    order = _by_nearness(z / np.maximum(z.std(axis=0), 1e-300), np.arange(len(z)))
+    return order[resample(weights[order], n, rng, "stratified")]
+
+
+def _by_nearness(z: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Rows in an order in which neighbours are near: halved along the widest axis again and again."""
+    if len(rows) < 3:
+        return rows
+    rows = rows[np.argsort(z[rows, np.argmax(np.ptp(z[rows], axis=0))], kind="stable")]
+    half = len(rows) // 2
+    return np.concatenate([_by_nearness(z, rows[:half]), _by_nearness(z, rows[half:])])
+
+
 def _by_importance(density: _Density, n: int, rng: np.random.Generator, modes: Modes) -> _Rule:
     collapsed = density.collapsed
     count = int(np.clip(2.0 * SECONDS / density.seconds, FEWEST, 4_000))
@@ -188,7 +204,7 @@ def _by_importance(density: _Density, n: int, rng: np.random.Generator, modes: M
     if found.pareto_k > LARGEST_K:
         raise NoRuleError(f"k̂ = {found.pareto_k:.2f} of the hyperparameters' weights")
     x = density.bijection.forward(found.positions)
-    chosen = rng.permutation(resample(found.weights, n, rng))
+    chosen = evenly(found.positions, found.weights, n, rng)
     certificate = {"evaluations": count, "effective_hyperparameters": found.effective}
     moments = theta_moments(collapsed, x, found.weights)
     made = Proposals(x[chosen], None, found.log_evidence, certificate, moments, density.corrected)
@@ -202,5 +218,5 @@ def _by_nuts(collapsed: Collapsed, n: int, rng: np.random.Generator, options: Ma
     if not found.result.ok:
         raise NoRuleError(f"NUTS over the hyperparameters: {found.result.message}")
     x = np.concatenate([v.reshape(-1, int(np.prod(v.shape[2:]))) for v in found.values.values()], axis=1)
-    chosen = rng.choice(len(x), size=n, replace=n > len(x))
+    chosen = evenly(unconstrained(collapsed.target)[1].inverse(x), np.ones(len(x)), n, rng)
     return Proposals(x[chosen], None, float("nan"), dict(found.result.certificate))

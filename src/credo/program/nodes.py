@@ -18,6 +18,7 @@ import numpy as np
 from credo.distributions.base import Family
 from credo.distributions.support import Support
 from credo.errors import DataError, ParameterError
+from credo.program.labels import unwrapped
 from credo.program.ops import OPS
 from credo.program.wording import described
 
@@ -281,8 +282,9 @@ def as_node(value: Any) -> Node:
     """A node as it is; numbers and arrays as constants; a list with nodes in it as their stack."""
     if isinstance(value, Node):
         return value
-    if hasattr(value, "to_numpy"):
-        value = value.to_numpy()
+    value = unwrapped(value)
+    if hasattr(value, "toarray"):
+        raise ParameterError("Model", "value", "a dense array or a node", value, "Call its toarray().")
     if isinstance(value, (list, tuple)) and any(isinstance(each, Node) for each in value):
         from credo.program.math import stack
 

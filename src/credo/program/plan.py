@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from credo.distributions import Flat
@@ -46,7 +47,8 @@ class Plan:
     variance : the one of them that scales the whole block, and is conjugate to it;
     method : "exact", "quadrature", "importance", "nuts", "laplace", "map", "metropolis", "slice", "gibbs" or
     "mean_field", for the rest, or "nested Laplace" where there is none;
-    fallback : of a block with sites, and of Gibbs that was not asked for, what is done where the certificate fails"""
+    fallback : of a block with sites, and of Gibbs that was not asked for, what is done where the certificate fails;
+    with_sites : of a few numbers that are weighed together, a block with sites, to be tried before NUTS"""
 
     factors: tuple[Factor, ...]
     latents: tuple[Node, ...]
@@ -57,6 +59,7 @@ class Plan:
     method: str
     explanation: Explanation
     fallback: Plan | None = None
+    with_sites: Callable[[], Plan | None] | None = None
 
     @property
     def is_nested(self) -> bool:
@@ -96,6 +99,8 @@ def plan_of(model: Model, inference: str = "auto") -> Plan:
         if any(block.is_site(factor) for factor in parts.open[0]):
             return parts.nested(block, leaves, plain)
         why = block.reasons
+    if inference == "auto" and plain.method in ("quadrature", "importance"):
+        return replace(plain, with_sites=partial(parts.before_nuts, leaves, plain))
     if inference == "auto" and plain.method == "nuts":
         from credo.program.gibbs import is_all_conditional
 
@@ -171,6 +176,14 @@ class _Parts:
         treatment = self._treatment(inside, NESTED, conjugate, method)
         return Plan(self.factors, self.latents, block, every, rest, None, method,
                     Explanation("nested_laplace", treatment, tuple(steps)), plain)  # fmt: skip
+
+    def before_nuts(self, leaves: tuple[Leaf, ...], plain: Plan) -> Plan | None:
+        """A block with sites where importance sampling of `plain` failed; NUTS takes over. None without sites."""
+        block = find_block(*self.open, sites=True)
+        if not any(block.is_site(factor) for factor in self.open[0]):
+            return None
+        explanation = plain.explanation.after(plain.method, "nuts", ())
+        return self.nested(block, leaves, replace(plain, method="nuts", explanation=explanation))
 
     def gibbs(self, plain: Plan) -> Plan:
         """Every node drawn from its law given the others, none by slices; `plain` takes over if chains do not mix."""

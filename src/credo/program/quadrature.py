@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from credo.diagnostics.psis import psis
 from credo.errors import NumericalError
+from credo.inference.direct.resampling import resample
 from credo.inference.gaussian_block import GaussianBlock
-from credo.inference.hyper import integrate
+from credo.inference.hyper import LatticePosterior, integrate
 from credo.inference.hyper.density import Density
 from credo.inference.result import Result
 from credo.inference.target import Target
@@ -36,6 +38,9 @@ LATTICE, LEAST, MOST = 5.0, 300, 50_000
 FEW_ENTRIES, MOST_COSTLY = 24, 4_000
 # Errors asked for, in sds; the rougher one where so many evaluations are too many.
 TOLERANCE, ROUGH, MANY = 1e-3, 1e-2, 20_000
+# At how many draws of an interpolated density the density itself is looked at, the sd of their ratio up to which they
+# pass for draws of it, and k̂ of its weights that is reliable (Vehtari et al. 2024).
+TRIED, OFF, LARGEST_K = 200, 0.1, 0.7
 
 
 def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found | None:
@@ -61,6 +66,7 @@ def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
             max_evaluations=most,
             scale=modes.sds,
             more_starts=modes.places[1:],
+            also=None if collapsed.has_batch else bijection.forward,
         )
     except NumericalError:
         if costly and collapsed.has_batch and bijection.free == 3:
@@ -70,14 +76,37 @@ def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     certificate = {
         "quadrature_error": max(found.errors.values()), "evaluations": found.n_evaluations, "modes": found.n_modes
     }  # fmt: skip
-    certain = found.converged and modes.are_all
+    draw, quality = _drawn(found, draws, rows, 0 if exact else most, rng)
+    certificate |= quality
+    certain = found.converged and modes.are_all and quality.get("pareto_k", 0.0) <= LARGEST_K
     advice = () if modes.are_all else (_doubt(modes),)
     result = Result("converged" if certain else "not_certified", "quadrature", certificate=certificate, advice=advice)
     theta, kept = bijection.forward(found.nodes), found.weights > 1e-12
     moments = theta_moments(collapsed, theta, found.weights)
     moments |= conditional_moments(collapsed, theta[kept], found.weights[kept] / found.weights[kept].sum())
-    drawn = bijection.forward(found.sample(draws, rng, exact=exact))
-    return completed(collapsed, drawn, result, found.log_evidence, moments, rng)
+    return completed(collapsed, bijection.forward(draw), result, found.log_evidence, moments, rng)
+
+
+def _drawn(
+    found: LatticePosterior, draws: int, rows: Any, most: int, rng: np.random.Generator
+) -> tuple[np.ndarray, dict[str, float]]:
+    """Draws of θ, free (draws, d), and what is known of them; exact where `most` is 0.
+
+    Where the density costs they come from its interpolation, which is tried at some of them. Where it is off by too
+    much, as many as may be evaluated are weighed by the density and drawn from again.
+    """
+    if not most:
+        return found.sample(draws, rng), {}
+    z = found.sample(draws, rng, exact=False)
+    ratio = lambda z: np.asarray(rows(z)) - found.interpolated(z)  # noqa: E731
+    tried = np.exp(ratio(z[: min(TRIED, most // 10)]))
+    if (error := float(tried.std() / tried.mean())) <= OFF:
+        return z, {"interpolation_error": error}
+    z = z[:most]
+    weighed = psis(ratio(z))
+    weights = np.exp(np.asarray(weighed.log_weights) - np.max(weighed.log_weights))
+    again = rng.permutation(resample(weights / weights.sum(), draws, rng))
+    return z[again], {"interpolation_error": error, "pareto_k": float(weighed.k_hat)}
 
 
 def completed(

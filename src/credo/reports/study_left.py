@@ -86,7 +86,7 @@ def left_to_gain(belief: ObjectiveBelief, at: Mapping[str, Any]) -> Left:
     points = [*even, *_around(belief, at, rng)]
     seen = {space.key(at)}
     points = [point for point in points if not (space.key(point) in seen or seen.add(space.key(point)))]
-    here, middling = (belief.interval(each, 0.5)[0] for each in ([at], even or belief.points))
+    here, middling = (belief.moments(each)[0] for each in ([at], even or belief.points))
     scale = abs(float(np.median(middling)) - float(here[0]))
     if not points:
         return Left(0.0, 0.0, scale, len(belief.values))

@@ -213,7 +213,7 @@ for _candidate in (
         "qda",
         "classification",
         29,
-        lambda: QuadraticDiscriminantAnalysis(prior="auto"),
+        lambda: QuadraticDiscriminantAnalysis(prior="leave-one-out"),
         int,
         discriminant_seconds,
         no_measurements,

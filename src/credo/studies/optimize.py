@@ -131,7 +131,7 @@ class Loop:
     def report(self) -> None:
         if self.failures:
             warn(
-                f"{len(self.failures)} of {self.asked} trials failed; the last: {self.failures[-1]}. "
+                f"{len(self.failures)} of {self.asked} trials failed; the last: {self.failures[-1].rstrip('.')}. "
                 "See study.trials for all.",
                 DataWarning,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -42,7 +43,10 @@ def number_of(value: Any, name: str = "value") -> float:
         value = value.item()
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise ParameterError("Study", name, "a number", value)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond any float
+        return math.inf if value > 0.0 else -math.inf  # type: ignore[operator]
 
 
 def values_of(value: Any, n: int) -> tuple[float, ...]:

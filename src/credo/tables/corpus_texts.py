@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from array import array
 from collections import Counter
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from credo.errors import DataError, ParameterError
+from credo.numerics.readable import count
 from credo.tables.corpus import Corpus
 from credo.tables.options import ReadOptions
 from credo.tables.plain import plain_text
@@ -92,13 +94,13 @@ def _counted(texts: Iterator[tuple[str, str]], options: TextOptions, decisions: 
     names, ends, indices, values, unknown = [], array("q", [0]), array("i"), array("i"), 0
     for name, text in texts:
         names.append(name)
-        for word, count in Counter(split(text)).items():
+        for word, times in Counter(split(text)).items():
             at = ids.get(word, -1) if fixed else ids.setdefault(word, len(ids))
             if at < 0:
-                unknown += count
+                unknown += times
                 continue
             indices.append(at)
-            values.append(count)
+            values.append(times)
         ends.append(len(indices))
     if not names:
         raise DataError(f"{path} holds no documents.", value=str(path), remedy="A folder needs files named *.txt.")
@@ -129,10 +131,13 @@ def _pruned(
         )
     kept = kept[np.argsort(words[kept].astype(str), kind="stable")]
     if rare.any():
-        decisions.append(f"{rare.sum():,} words in fewer than {least:g} documents are left out.")
+        decisions.append(
+            f"Left out: {count(int(rare.sum()), 'word')} in fewer than {count(math.ceil(least), 'document')}."
+        )
     if common.any():
-        shown = ", ".join(sorted(words[common])[:5])
-        decisions.append(f"{common.sum():,} words in more than {most:g} documents are left out ({shown}…).")
+        shown = ", ".join(sorted(words[common])[:5]) + (", …" if common.sum() > 5 else "")
+        what = f"{count(int(common.sum()), 'word')} in more than {count(math.floor(most), 'document')}"
+        decisions.append(f"Left out: {what} ({shown}).")
     chosen = counts[:, kept]
     chosen.sort_indices()
     return Corpus(chosen, words[kept], names, tuple(decisions))
@@ -148,8 +153,8 @@ def _folder(path: Path, options: TextOptions, decisions: list[str]) -> Iterator[
             with plain.open_text() as stream:
                 text = stream.read()
         yield str(file.relative_to(path)), text
-    odd = {name: count for name, count in encodings.items() if name not in ("ascii", "utf-8")}
-    decisions += [f"{count:,} files are read as {name}." for name, count in sorted(odd.items())]
+    odd = {name: n for name, n in encodings.items() if name not in ("ascii", "utf-8")}
+    decisions += [f"Read as {name}: {count(n, 'file')}." for name, n in sorted(odd.items())]
 
 
 def _lines(path: Path, options: TextOptions, decisions: list[str]) -> Iterator[tuple[str, str]]:

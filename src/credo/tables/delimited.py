@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from credo.blocks.scan import rebatched, text_pieces
 from credo.errors import DataError
 from credo.tables.dialect import Dialect, csv_options, line_breaks, parsed_rows, sniff_dialect
-from credo.tables.layout import _MOST_FOOTNOTES, Layout, find_layout, footnote_rows
+from credo.tables.layout import MOST_FOOTNOTES, Layout, find_layout, footnote_rows
 from credo.tables.options import ReadOptions
 from credo.tables.plain import PlainText
 
@@ -88,14 +88,14 @@ class DelimitedReader:
             if 2 * len(row) >= self.layout.width:  # hardly a note
                 break
             short += 1
-        if 0 < notes <= _MOST_FOOTNOTES and short <= _MOST_FOOTNOTES:
+        if 0 < notes <= MOST_FOOTNOTES and short <= MOST_FOOTNOTES:
             said = tail[-notes][0].strip()
             self.decisions.append(
                 f"{notes} foot note row(s) at the end left out, beginning {said[:40]!r} (--skip-footer 0 keeps them)."
             )
             return notes
         above = tail[: len(tail) - short][-3:]
-        if short > _MOST_FOOTNOTES and above and all(len(row) == self.layout.width for row in above):
+        if short > MOST_FOOTNOTES and above and all(len(row) == self.layout.width for row in above):
             self.warnings.append(
                 f"The last {short} rows have fewer cells than the table and look like notes: they are kept as rows; "
                 f"--skip-footer {short} leaves them out."

@@ -24,7 +24,7 @@ _BODY_ROWS = 200
 _MOST_PREAMBLE = 100
 _MOST_HEADER_ROWS = 4
 # A source line, a note and a total may be dropped unasked; a longer tail may be data, so it is kept and pointed out.
-_MOST_FOOTNOTES = 3
+MOST_FOOTNOTES = 3
 
 _NUMBER = re.compile(
     "|".join(f"(?:{NumberFormat(d, t, True).pattern})" for d, t in ((".", ","), (",", "."), (",", " ")))

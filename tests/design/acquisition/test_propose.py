@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import credo as cr
 from credo.design.acquisition import Grid, OneHot, State, propose, recommend
 from credo.design.acquisition.propose import ACQUISITIONS
 from credo.design.surrogates.surrogate import MOST
@@ -174,3 +175,31 @@ def test_errors_name_what_is_wrong(change, error):
     given = {"X": [[0.1, 0.2], [0.3, 0.4], [0.5, 0.9]], "y": [1.0, 2.0, 3.0], **change}
     with pytest.raises(error):
         propose(given.pop("X"), given.pop("y"), rng=np.random.default_rng(0), **given)
+
+
+def test_a_seed_will_do_for_a_generator() -> None:
+    """In every function of a design that takes one; what is no seed is named."""
+    from credo.design.bandits import bernoulli_arms, choose, simulate_regret
+    from credo.design.forest.propose import propose_by_forest
+    from credo.design.fronts import propose_front
+    from credo.design.importance import importance
+    from credo.design.trust.propose import propose_in_region
+
+    space = cr.Space(a=cr.Real(0, 1), b=cr.Real(0, 1))
+    points = space.sample(12, np.random.default_rng(0))
+    X, arms = space.encode(points).X, bernoulli_arms(2)
+    y = X.sum(axis=1)
+    calls = [
+        lambda rng: propose(X, y, rng=rng).points.tolist(),
+        lambda rng: recommend(X, y, rng=rng).mean,
+        lambda rng: propose_front(X, X, rng=rng).points.tolist(),
+        lambda rng: propose_in_region(X, y, rng=rng).proposal.points.tolist(),
+        lambda rng: propose_by_forest(space, points, y, rng=rng).points,
+        lambda rng: importance(space, points, y, rng, n_trees=4, method="forest").share.tolist(),
+        lambda rng: choose(arms, rng, n=5).tolist(),
+        lambda rng: simulate_regret(arms, "thompson", [0.2, 0.8], 20, rng).tolist(),
+    ]
+    for call in calls:
+        assert call(3) == call(np.random.default_rng(3))
+        with pytest.raises(ParameterError, match="random_state"):
+            call("three")

@@ -166,3 +166,10 @@ def test_what_is_refused(classifier):
     ]:  # fmt: skip
         with pytest.raises(error, match=match):
             call()
+
+
+def test_scores_do_not_offer_what_they_refuse() -> None:
+    """Chance has no score: it is a way to select only."""
+    model = cr.LinearRegression().fit(X, Y)
+    with pytest.raises(ParameterError, match="for select, or 'random'"):
+        scores(model, POOL, "random")

@@ -352,3 +352,30 @@ def test_check_explains() -> None:
         assert not space.contains(bad)
         with pytest.raises(ParameterError, match=word):
             space.check(bad)
+
+
+@pytest.mark.parametrize("answer", [None, "no", 1.0])
+def test_a_constraint_that_is_no_truth_is_refused(answer: object) -> None:
+    """None of a forgotten return would be read as False, "no" as True."""
+    space = Space(x=Real(0, 1), constraints=[lambda p: answer])
+    with pytest.raises(ParameterError, match="returns True or False"):
+        space.sample(1, np.random.default_rng(0))
+    assert Space(x=Real(0, 1), constraints=[lambda p: np.float64(p["x"]) < 2]).feasible({"x": 0.5})
+
+
+def test_sizes_seeds_and_coordinates_that_are_none() -> None:
+    space = Space(x=Real(0, 1))
+    for draw in (space.sample, space.design):
+        with pytest.raises(ParameterError, match="an integer ≥ 0"):
+            draw(-1, np.random.default_rng(0))
+        with pytest.raises(ParameterError, match="random_state"):
+            draw(1, "seed")  # type: ignore[arg-type]
+        assert draw(2, 7) == draw(2, np.random.default_rng(7))  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="finite"):
+        space.decode([[np.nan]])
+
+
+@pytest.mark.parametrize("table", ["{low = 1.0, high = 1.0}", '{low = 1, high = 3, log = "yes"}', '{choices = "abc"}'])
+def test_a_faulty_table_of_a_file_is_named(table: str) -> None:
+    with pytest.raises(ParameterError, match=r"Space\.depth"):
+        Space.from_toml(f"[parameters]\nrate = {{low = 0.0, high = 1.0}}\ndepth = {table}\n")

@@ -87,3 +87,13 @@ def test_people_have_blocks_and_a_newcomer_one_before_the_first_answer():
     assert record.outcomes.users == (ME, "ann")
     assert record.outcomes.block.tolist() == [2]
     assert record_of(SPACE, [Duel(A, B)], {"bob": []}).user is None
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [(None, "state"), ([], "state"), ({}, "kind"), ({"kind": []}, "kind"), ({"kind": "best"}, "chosen"),
+     ({"kind": "duel", "winner": A}, "loser"), ({"kind": "rating", "stars": 3}, "item"), ({"kind": "tie"}, "items")],
+)  # fmt: skip
+def test_states_that_are_none(state, said):
+    with pytest.raises(ParameterError, match=rf"answer_from_state\.{said}"):
+        answer_from_state(state)

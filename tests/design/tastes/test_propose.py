@@ -130,7 +130,21 @@ def test_a_small_space_is_shown_again_when_it_is_used_up():
         assert len({tuple(p.items()) for p in params(cards)}) == 4
     tiny = Space(b=cr.Boolean())
     assert len(propose_round(told_twice(tiny), k=4, rng=rng())) == 2
-    assert 1 <= len(propose_round(believe_taste(tiny, [], rng=rng()), k=4, rng=rng())) <= 4
+
+
+@pytest.mark.parametrize(
+    "few", [Space(b=cr.Boolean()), Space(c=cr.Categorical(list("uvw"))), Space(i=cr.Integer(1, 4))]
+)
+def test_no_page_has_a_point_twice_and_a_first_look_has_all_of_a_small_space(few):
+    everything = {few.key(p) for p in few.sample(200, rng(9))}
+    for seed in range(6):
+        silent = believe_taste(few, [], rng=rng())
+        cards = params(propose_round(silent, k=9, rng=rng(seed)))
+        assert {few.key(p) for p in cards} == everything
+        assert len(cards) == len(everything)
+        pinned = params(propose_round(silent, k=9, pinned=[cards[0], dict(cards[0])], rng=rng(seed)))
+        assert pinned[0] == cards[0]
+        assert len(pinned) == len({few.key(p) for p in pinned}) == len(everything)
 
 
 def told_twice(space):
@@ -150,7 +164,8 @@ def test_a_newcomer_among_others_is_shown_what_they_like():
 @pytest.mark.parametrize(
     ("options", "name"),
     [({"k": 1}, "k"), ({"k": 10}, "k"), ({"k": True}, "k"), ({"dial": -0.1}, "dial"), ({"dial": np.nan}, "dial"),
-     ({"pinned": [{"x0": 2.0}]}, "x0"), ({"space": Space(y=cr.Real(0, 1))}, "space")],
+     ({"pinned": [{"x0": 2.0}]}, "x0"), ({"near": {"x0": 2.0}}, "x0"), ({"near": [{"y": 0.5}]}, "y"),
+     ({"space": Space(y=cr.Real(0, 1))}, "space")],
 )  # fmt: skip
 def test_what_is_refused(options, name):
     with pytest.raises(ParameterError, match=name):

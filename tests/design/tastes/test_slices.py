@@ -47,3 +47,15 @@ def test_every_kind_of_parameter_has_its_own_grid():
             along(belief, name, at)
     with pytest.raises(ParameterError, match="another parameter"):
         map2(belief, "rate", "rate", at)
+
+
+@pytest.mark.parametrize("n", [0, -3, 2.5, True, None])
+def test_grids_of_no_points_are_refused(n):
+    belief = believe_taste(mixed(), [], rng=rng())
+    at = {"rate": 0.01, "count": 3, "look": "soft", "level": 2, "glow": True, "fixed": 3.0}
+    with pytest.raises(ParameterError, match=r"slice\.n"):
+        along(belief, "rate", at, n)
+    with pytest.raises(ParameterError, match=r"slice\.n"):
+        map2(belief, "rate", "count", at, n)
+    with pytest.raises(ParameterError, match="rate"):
+        belief.liking({**at, "rate": -1.0})

@@ -15,6 +15,8 @@ from credo.inference import Posterior
 from credo.inference.laplace import laplace
 from credo.inference.target import Target
 from credo.inference.variational import stochastic_vi
+from credo.inference.variational.gaussian import LowRank
+from credo.inference.variational.slopes import check_gradient
 from tests.inference.variational.targets import bimodal, funnel, gamma, logistic, normal, normal_evidence
 
 
@@ -346,3 +348,36 @@ def test_a_proper_density_on_another_scale_is_told_to_rescale():
     wide = Target(lambda x: -0.5 * (x @ x) / 1e16, {"w": ()}, gradient=lambda x: -x / 1e16)
     with pytest.raises(NotIdentifiedError, match="units in which its sd is nearer to 1"):
         stochastic_vi(wide, rng=0)
+
+
+# -- Slopes that are not the density's --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", ["diagonal", "low_rank", "full_rank"])
+@pytest.mark.parametrize("factor", [-1.0, 0.5, 0.9, 2.0])
+def test_a_wrong_gradient_is_an_error_and_never_certified(family, factor):
+    """One slope of six times a factor: q fits that other density, and its weights may cover the true one."""
+    precision, h = random_normal(6, 1)
+    right = normal(precision, h)
+    wrong = np.where(np.arange(6) == 2, factor, 1.0)
+    target = Target(
+        right.log_density, right.shapes, gradient=lambda z: wrong * right.gradient(z), vectorised=right.vectorised
+    )
+    with pytest.raises((NumericalError, NotIdentifiedError)):
+        fitted(target, family, rng=0)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e2, 1e3, 1e4, 1e5, 1e6])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_right_gradient_passes_with_kinks_and_few_digits(kind, offset):
+    """log p = −Σ|z| − offset, rounded: differences are worthless at kinks, and of few digits everywhere."""
+    target = Target(
+        lambda z: np.asarray(-np.abs(z).sum(axis=1) - offset, dtype=kind).astype(np.float64),
+        {"z": (3,)},
+        gradient=lambda z: -np.sign(z),
+        vectorised=True,
+    )
+    for seed in range(20):
+        root = np.random.default_rng(seed).uniform(0.2, 2.0, 3)
+        family = LowRank(np.zeros(3), np.diag(root), 0)
+        check_gradient(target, family, family.start())

@@ -160,5 +160,5 @@ def test_softmax_keeps_its_mode():
 
 
 def test_more_rows_than_memory():
-    with pytest.raises(NumericalError, match="GiB for 1000000 rows"):
+    with pytest.raises(NumericalError, match="for 1,000,000 rows needs"):
         require_memory("GaussianProcessClassifier", 10**6, 6)

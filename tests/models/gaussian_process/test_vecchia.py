@@ -198,9 +198,9 @@ class TestAwkward:
             Vecchia(5)(RBF(1.0), X, np.full(N, np.nan))
 
     def test_memory_is_foretold(self):
-        with pytest.raises(NumericalError, match="neighbours and 1000000 rows need"):
+        with pytest.raises(NumericalError, match="neighbours for 1,000,000 rows needs"):
             Vecchia(10**6)(RBF(1.0), np.zeros((10**6, 1)), np.ones(10**6))
-        with pytest.raises(NumericalError, match="Covariances of 1000000 new rows"):
+        with pytest.raises(NumericalError, match="covariance for 1,000,000 rows needs"):
             Vecchia(5)(RBF(1.0), X, NOISE).predict(np.zeros((10**6, 3)), U, joint=True)
 
     @pytest.mark.parametrize(

@@ -133,3 +133,29 @@ def test_points_are_even_in_many_dimensions():
     worst = np.abs(np.linalg.eigvalsh(z.T @ z / len(z)) - 1.0).max()
     assert worst < 0.03
     assert not np.any(halton_points(4096, 25) == 0.5)
+
+
+def test_effective_points_of_variances():
+    """Evenly weighted quantiles of a Normal count themselves; of a Laplace, 2/(κ − 1) = 2/5 of them."""
+    p = (np.arange(4000) + 0.5) / 4000
+    points = np.stack([scipy.special.ndtri(p), np.sign(p - 0.5) * np.log(2.0 * np.minimum(p, 1.0 - p))], axis=1)
+    even = np.full(4000, 1.0 / 4000)
+    both, normal = (WeightedDraws(x, even, even @ x, np.eye(2), 0.0, 4000.0, 0.0) for x in (points, points[:, :1]))
+    assert normal.variance_ess() == pytest.approx(4000, rel=0.02)
+    assert both.variance_ess() == pytest.approx(1600, rel=0.04)
+
+
+def test_sds_of_twelve_counts_are_not_left_to_chance():
+    """Reference: 57,000 effective points of a mixture of Student-ts fitted to the target in three rounds, to .3 %.
+
+    8,192 points, with k̂ = .35, had an sd 2.8 % short (1 % in the root of the mean square); in other tables 4 %.
+    """
+    rng = np.random.default_rng([24, 12, 8])
+    X = rng.normal(size=(12, 8))
+    y = rng.poisson(np.exp(0.5 + X @ (0.6 * rng.normal(size=8))))
+    model = cr.PoissonRegression(inference="laplace").fit(X, y)
+    of_scaled = np.array([0.3386, 0.2497, 0.3140, 0.2605, 0.2288, 0.3423, 0.3485, 0.3663])
+    error = model.posterior_.sd[0] * X.std(axis=0) / of_scaled - 1.0
+    assert model.result_.ok
+    assert model.result_.certificate["ess_variance"] > 2500.0
+    assert np.sqrt(np.mean(np.square(error))) < 0.008

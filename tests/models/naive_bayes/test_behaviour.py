@@ -343,3 +343,12 @@ def test_units_do_not_matter(scale):
         GaussianNB().fit(REAL * scale, Y).predict(REAL * scale).tolist()
         == GaussianNB().fit(REAL, Y).predict(REAL).tolist()
     )
+
+
+def test_a_column_of_counts_may_be_zero_in_all_rows_of_a_fit() -> None:
+    """As in a fold of a table, where the one larger count is held out: it is a value not seen, not an error."""
+    X = np.column_stack([np.zeros(50), np.arange(50) % 5]).astype(float)
+    y = np.arange(50) % 2
+    model = NaiveBayes(families=("count", "count")).fit(X, y)
+    p = model.predict_proba(np.array([[0.0, 1.0], [2209.0, 1.0]]))
+    assert np.allclose(p.sum(axis=1), 1.0)

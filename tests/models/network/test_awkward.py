@@ -14,6 +14,8 @@ from credo.models.network.learning import independence_test
 ODD = [
     None, 0, -1, 1.5, float("nan"), "", "zz", [], {}, (), b"x", True, np.array([1, 2]), {"a": 1}, [None], object(),
     {0: 1}, {"a": {"yes": -1}}, {"a": [0, 0]}, {None: "yes"}, pd.NA, [["a", "b"]], [("a",)], "a",
+    ["a", "a"], pd.Series([0, 1], name="a"), pd.Series(["a"]), pd.DataFrame([[0, 1]], columns=["a", "a"]),
+    pd.DataFrame({"a": []}),
 ]  # fmt: skip
 
 G = cr.LinearGaussian
@@ -59,6 +61,21 @@ CALLS = {
     "test": lambda o: independence_test(TABLE, "a", o), "given": lambda o: independence_test(TABLE, "a", "b", o),
     "tornado": cr.plots.tornado,
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda: NET.query(["a", "a"]), r"BayesianNetwork\.target must be names that are all different, got 'a'"),
+        (lambda: NET.map(["a", "a"]), r"BayesianNetwork\.target must be names that are all different, got 'a'"),
+        (lambda: NET.fit(TABLE, sample_weight=[1]), r"sample_weight must be 20 numbers"),
+        (lambda: cr.learn_parameters(TABLE, [("a", "b")], sample_weight=["x"] * 20), r"sample_weight must be"),
+        (lambda: cr.learn_structure(TABLE, sample_weight=[-1] * 20), r"sample_weight must be"),
+    ],
+)
+def test_an_error_calls_things_as_the_caller_does(ask, told):
+    with pytest.raises(CredoError, match=told):
+        ask()
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -432,3 +432,23 @@ def test_beyond_memory_the_answers_have_their_shapes():
     assert list(both) == ["x4_4", "x0_0"]
     with pytest.raises(MemoryLimitError):
         query_beyond_memory(small, ["x4_4", "x0_0"], evidence, True, error)
+
+
+@pytest.mark.parametrize("memory_limit", [100, 1 << 20])  # by a cut-set, and by elimination
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda network, seen: BayesianNetwork.of(network.definition_).sample(3, seen, random_state=0),
+        lambda network, seen: network.estimate_marginals(seen, random_state=0),
+        lambda network, seen: network.marginals(seen),
+        lambda network, seen: network.query("x2", seen),
+    ],
+)
+def test_findings_that_exclude_each_other_are_named_by_whatever_draws(ask, memory_limit):
+    ring = [*((f"x{i}", f"x{i + 1}") for i in range(5)), ("x0", "x5"), ("x5", "y")]
+    tables = {f"x{i}": [[0.9, 0.1], [0.2, 0.8]] for i in range(1, 5)}
+    tables |= {"x0": [0.5, 0.5], "x5": [[[1.0, 0.0], [0.0, 1.0]]] * 2, "y": [[1.0, 0.0], [0.0, 1.0]]}
+    network = BayesianNetwork(ring, tables, memory_limit=memory_limit)
+    # a finding without which the question would not fit into memory is not tried without
+    with pytest.raises(ZeroProbabilityError, match=r"P\(evidence\) = 0: (x1=1, )?x5=0, y=1 cannot occur together"):
+        ask(network, {"x1": 1, "x5": 0, "y": 1})

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from credo.errors import FileFormatError, MissingFileError
+from credo.errors import FileFormatError, MissingFileError, StorageError
 from credo.probability.factors import read_uai, read_uai_evidence
 from tests.probability.factors.brute import random_case
 
@@ -86,3 +86,17 @@ def test_no_file(tmp_path):
     (tmp_path / "b.uai").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(FileFormatError, match="not a text file"):
         read_uai(tmp_path / "b.uai")
+
+
+@pytest.mark.parametrize("tail", ["2 0 1 4 3.0 nan 1.0 1.0", "2 0 1 4 3.0 -1 1.0 1.0", "2 0 0 4 3.0 1.0 1.0 1.0"])
+def test_tables_that_are_none_name_the_file(tmp_path, tail):
+    path = tmp_path / "odd.uai"
+    path.write_text(f"MARKOV 2 2 2 1 {tail}")
+    with pytest.raises(FileFormatError, match=r"odd\.uai: table 0 is none"):
+        read_uai(path)
+
+
+def test_a_folder_is_a_named_error(tmp_path):
+    for read in (read_uai, read_uai_evidence):
+        with pytest.raises(StorageError, match="cannot be read"):
+            read(tmp_path)

@@ -77,6 +77,6 @@ def test_bounds():
     found = Answers(1, ["loss"], bounds).of_line(json.dumps(DATA))
     assert found.constraints == pytest.approx((0.1, -0.5, 3.0))
     assert found.as_returned == {"value": 0.5, "constraints": found.constraints}
-    for text in ("loss<=x", "", "<= 3", "a <= 1 2"):
+    for text in ("loss<=x", "", "<= 3", "a <= 1 2", "a<=1e400", "a>=nan"):
         with pytest.raises(ParameterError, match="KEY"):
             Bound.parse(text)

@@ -21,6 +21,7 @@ from credo.design.surrogates.cube import Cube, Grid, OneHot, cube_of
 from credo.design.surrogates.moments import Moments
 from credo.design.surrogates.surrogate import Surrogate, fit_surrogate
 from credo.errors import ParameterError
+from credo.numerics.random import as_generator
 from credo.numerics.threads import single_blas_thread
 
 __all__ = ["ACQUISITIONS", "Proposal", "State", "propose", "recommend"]
@@ -116,6 +117,7 @@ def propose(
     >>> found.points.shape, bool(abs(found.points[0, 0] - 0.3) < 0.05), found.method
     ((1, 1), True, 'log_ei')
     """
+    rng = as_generator(rng)
     X, y = checked_history(X, y)
     cube = cube_of(kinds, X.shape[1])
     waiting = checked_points("pending", pending, cube.d)
@@ -233,6 +235,7 @@ def recommend(
     >>> float(X[recommend(X, y, noisy=True, rng=rng).index, 0])
     0.5
     """
+    rng = as_generator(rng)
     X, y = checked_history(X, y)
     if not len(X):
         raise ParameterError("recommend", "X", "of at least one trial", X.shape)

@@ -78,7 +78,7 @@ def scores(model: Any, X: Any, by: Any = "bald") -> np.ndarray:
         covariance, noise = _gaussian(model, X)
         return equations.variance_reduction(covariance, np.diag(covariance), noise)
     if not isinstance(by, str) or by not in SCORES:
-        raise ParameterError(OWNER, "by", f"a function or one of {[*SCORES, 'reduction', 'random']}", by)
+        raise ParameterError(OWNER, "by", f"a function or one of {[*SCORES, 'reduction']}; for select, or 'random'", by)
     return SCORES[by](predictive_of(model, X))
 
 

@@ -12,6 +12,7 @@ from credo.design.bandits.linear import LinearArms
 from credo.design.bandits.maximum import expected_loss, gain_cdf, gain_quantile, probability_best
 from credo.design.bandits.policies import as_policy
 from credo.errors import ParameterError
+from credo.numerics.random import as_generator
 
 __all__ = ["Stopping", "choose", "stopping"]
 
@@ -43,7 +44,7 @@ def choose(
     waiting = np.zeros(belief.size) if pending is None else np.asarray(pending, dtype=np.float64)
     if waiting.shape != (belief.size,) or not np.all(waiting >= 0):
         raise ParameterError("choose", "pending", f"{belief.size} counts ≥ 0", pending)
-    return as_policy(policy).choose(belief.at(context), rng, int(n), waiting)
+    return as_policy(policy).choose(belief.at(context), as_generator(rng), int(n), waiting)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 from credo.design.bandits.arms import Arms
 from credo.design.bandits.choose import choose
 from credo.errors import ParameterError
+from credo.numerics.random import as_generator
 
 __all__ = ["simulate_regret"]
 
@@ -35,6 +36,7 @@ def simulate_regret(
     >>> bool(abs(r[-1] - 400) < 50)      # half the plays lose .8
     True
     """
+    rng = as_generator(rng)
     means = np.asarray(means, dtype=np.float64)
     if means.shape != (belief.size,) or not np.all(np.isfinite(means)):
         raise ParameterError("simulate_regret", "means", f"{belief.size} finite numbers", means)

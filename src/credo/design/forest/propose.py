@@ -16,6 +16,7 @@ from credo.design.forest.table import Table
 from credo.design.spaces import Space
 from credo.design.surrogates.outcomes import Outcomes
 from credo.errors import DataError, ParameterError, UnavailableError
+from credo.numerics.random import as_generator
 from credo.numerics.threads import single_blas_thread
 
 __all__ = ["ForestProposal", "propose_by_forest"]
@@ -94,6 +95,7 @@ def propose_by_forest(
     >>> found.points[0]["kind"], found.points[0]["x"] < 0.3
     ('b', True)
     """
+    rng = as_generator(rng)
     y, limits = _checked(space, points, values, constraints, n)
     with single_blas_thread():
         return _Search(space, list(points), y, limits, list(pending), noisy, prior, rng, warp, trees).run(n)

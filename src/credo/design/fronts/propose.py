@@ -22,6 +22,7 @@ from credo.design.fronts.pareto import non_dominated
 from credo.design.surrogates.cube import Cube, Grid, OneHot, cube_of
 from credo.design.surrogates.surrogate import Surrogate, fit_surrogate
 from credo.errors import ParameterError
+from credo.numerics.random import as_generator
 from credo.numerics.threads import single_blas_thread
 
 __all__ = ["FrontProposal", "propose_front"]
@@ -107,6 +108,7 @@ def propose_front(
     >>> found.points.shape, bool(0.25 < found.points[0, 0] < 0.75), found.method
     ((1, 1), True, 'log_ehvi')
     """
+    rng = as_generator(rng)
     Y = np.asarray(Y, dtype=np.float64)
     if Y.ndim != 2 or Y.shape[1] != 2:
         raise ParameterError("propose_front", "Y", "of shape (trials, 2): two objectives", Y.shape)

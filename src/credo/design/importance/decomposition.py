@@ -15,6 +15,7 @@ from credo.design.importance.process import grow_on_draws
 from credo.design.spaces import Space
 from credo.design.surrogates.outcomes import Outcomes
 from credo.errors import DataError, ParameterError, UnavailableError
+from credo.numerics.random import as_generator
 from credo.numerics.readable import count
 
 __all__ = ["Importance", "Pair", "importance"]
@@ -126,7 +127,7 @@ def importance(
         raise UnavailableError("importance: the space has no parameter that can vary.")
     if method not in METHODS:
         raise ParameterError("importance", "method", f"one of {', '.join(METHODS)}", method)
-    forest, by = _grown(space, measures, (X, active, y), tame, method, n_trees, rng)
+    forest, by = _grown(space, measures, (X, active, y), tame, method, n_trees, as_generator(rng))
     trees = [Boxes.of(tree, measures) for tree in forest.trees]
     neighbours = [(tree, trees[(t + 1) % len(trees)]) for t, tree in enumerate(trees)]
     every = range(len(measures)) if len(measures) <= MOST_PAIRED else ()  # of more, those that matter, in a second pass

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from credo.design.spaces.expressions import Expression
 from credo.errors import ParameterError
 
@@ -98,13 +100,13 @@ def holds(constraint: Constraint, params: Mapping[str, Any]) -> bool:
     """Whether the constraint is true here; it is where one of its parameters is inactive."""
     if isinstance(constraint, (LinearConstraint, Expression)):
         return any(name not in params for name in constraint.names) or constraint.holds(params)
+    name = f"constraint {getattr(constraint, '__name__', constraint)!r}"
+    wanted = "a function of the active parameters that returns True or False"
     try:
-        return bool(constraint(dict(params)))
+        answer = constraint(dict(params))
     except Exception as error:
-        raise ParameterError(
-            "Space",
-            f"constraint {getattr(constraint, '__name__', constraint)!r}",
-            f"a function of the active parameters that returns True or False ({error!r})",
-            dict(params),
-            "An inactive parameter is absent: read it with params.get(name).",
-        ) from error
+        remedy = "An inactive parameter is absent: read it with params.get(name)."
+        raise ParameterError("Space", name, f"{wanted} ({error!r})", dict(params), remedy) from error
+    if not isinstance(answer, (bool, np.bool_)):  # None of a forgotten return would be read as False, "no" as True
+        raise ParameterError("Space", name, wanted, answer)
+    return bool(answer)

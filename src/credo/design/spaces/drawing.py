@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import numbers
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,13 @@ def _from_list(space: Space) -> list[dict[str, Any]] | None:
     if not points:
         raise nothing_left(space)
     return points
+
+
+def checked_size(method: str, n: int) -> int:
+    """How many points are wanted."""
+    if isinstance(n, bool) or not isinstance(n, numbers.Integral) or n < 0:
+        raise ParameterError(f"Space.{method}", "n", "an integer ≥ 0", n)
+    return int(n)
 
 
 def sample(space: Space, n: int, rng: np.random.Generator) -> list[dict[str, Any]]:

@@ -121,6 +121,9 @@ def _parameter(name: str, table: Any) -> Parameter:
         raise _needs_function(options["when"]["function"])
     try:
         return _TYPES[kind](**options)
+    except ParameterError as error:  # of many tables in a file, which
+        where = f"{name}.{error.parameter}"
+        raise ParameterError("Space", where, error.constraint, error.value, error.remedy) from error
     except TypeError:
         known = {"real": "low, high, log", "integer": "low, high, log", "constant": "value", "boolean": "nothing"}
         raise ParameterError("Space", name, f"given {known.get(kind, 'choices')} (and when)", options) from None

@@ -19,6 +19,7 @@ __all__ = ["Parameter", "Real", "Integer"]
 # survive encoding: (n + ½)/N·N errs by N·2⁻⁵², exp(log n) by n·2⁻⁴⁷.
 MOST_INTEGERS = 2**50
 LARGEST_LOG_INTEGER = 2**40
+ONE_VALUE = "For one value write Constant(value), in a file {value = …}."
 
 
 @dataclass(frozen=True)
@@ -101,9 +102,7 @@ class _Range(Parameter):
         if not isinstance(self.log, (bool, np.bool_)):
             raise ParameterError(owner, "log", "True or False", self.log)
         if not self.low < self.high:
-            raise ParameterError(
-                owner, "high", f"greater than low = {self.low}", self.high, "For one value write Constant(value)."
-            )
+            raise ParameterError(owner, "high", f"greater than low = {self.low}", self.high, ONE_VALUE)
         if self.log and self.low <= 0:
             raise ParameterError(owner, "low", "> 0 on a logarithmic scale", self.low)
 

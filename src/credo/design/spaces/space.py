@@ -19,6 +19,7 @@ from credo.design.spaces.encoding import Column, Encoded, columns_of, decode, en
 from credo.design.spaces.parameters import Parameter
 from credo.distributions.categorical import Categorical
 from credo.errors import ParameterError
+from credo.numerics.random import as_generator
 from credo.saving.registry import register
 
 __all__ = ["Space"]
@@ -225,6 +226,8 @@ class Space:
         X = np.atleast_2d(np.asarray(X, dtype=np.float64))
         if X.shape[1] != self.width:
             raise ParameterError("Space.decode", "X", f"of {self.width} columns", X.shape)
+        if not np.all(np.isfinite(X)):
+            raise ParameterError("Space.decode", "X", "finite", X)
         return [self.activate(row) for row in decode(self.parameters, X)]
 
     def from_uniform(self, U: np.ndarray) -> list[dict[str, Any]]:
@@ -234,11 +237,11 @@ class Space:
 
     def sample(self, n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
         """n independent points, uniform among those that satisfy the constraints (by rejection)."""
-        return drawing.sample(self, n, rng)
+        return drawing.sample(self, drawing.checked_size("sample", n), as_generator(rng))
 
     def design(self, n: int, rng: np.random.Generator) -> list[dict[str, Any]]:
         """n points that fill the space: a scrambled Sobol sequence, points that break the constraints left out."""
-        return drawing.sobol(self, n, rng)
+        return drawing.sobol(self, drawing.checked_size("design", n), as_generator(rng))
 
     def points(self, limit: int = 100_000) -> list[dict[str, Any]]:
         """All points of a finite space, in order; `ParameterError` if there are more than `limit` to look at."""

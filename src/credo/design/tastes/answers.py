@@ -152,14 +152,21 @@ _KINDS: dict[str, type[Answer]] = {each.kind: each for each in (Best, Order, Due
 def answer_from_state(state: Mapping[str, Any]) -> Answer:
     """The answer of `state()`; fields that this version does not know are left out.
 
+    ParameterError : a kind that is none; a field that is missing.
+
     >>> answer_from_state({"kind": "rating", "item": {"x": 0.1}, "stars": 5}).value
     1.0
     """
-    kind = _KINDS.get(state.get("kind", ""))
-    if kind is None:
-        raise ParameterError("answer_from_state", "kind", f"one of {sorted(_KINDS)}", state.get("kind"))
-    known = {field.name for field in dataclasses.fields(kind)}
-    return kind(**{name: value for name, value in state.items() if name in known})
+    if not isinstance(state, Mapping):
+        raise ParameterError("answer_from_state", "state", "a dict, as `Answer.state` gives it", state)
+    said = state.get("kind")
+    if not isinstance(said, str) or said not in _KINDS:
+        raise ParameterError("answer_from_state", "kind", f"one of {sorted(_KINDS)}", said)
+    fields = dataclasses.fields(_KINDS[said])
+    for field in fields:
+        if field.default is dataclasses.MISSING and field.name not in state:
+            raise ParameterError("answer_from_state", field.name, f"given in a state of kind {said!r}", None)
+    return _KINDS[said](**{field.name: state[field.name] for field in fields if field.name in state})
 
 
 def _between(value: Any, low: float, high: float) -> bool:

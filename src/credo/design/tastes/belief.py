@@ -58,8 +58,10 @@ class TasteBelief:
         """Mean and sd (n,) of the liking of points of the space, less its average over the space.
 
         Choices tell of differences alone: without its average, what nobody can know would be most of the sd.
+        ParameterError : a point that is not in the space.
         """
-        return self.liking_at(self.space.encode([points] if isinstance(points, Mapping) else list(points)).X)
+        listed = [points] if isinstance(points, Mapping) else list(points)
+        return self.liking_at(self.space.encode([self.space.check(point) for point in listed]).X)
 
     def liking_at(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The same of encoded points (n, width)."""

@@ -20,7 +20,7 @@ from scipy.spatial import KDTree
 from credo.design.spaces import Space
 from credo.design.tastes.answers import Point, Skip
 from credo.design.tastes.belief import TasteBelief
-from credo.design.tastes.pool import around, climbed, liked, pool_of
+from credo.design.tastes.pool import EVEN, around, climbed, liked, pool_of
 from credo.errors import ParameterError
 from credo.numerics.threads import single_blas_thread
 
@@ -72,7 +72,8 @@ def propose_round(
 
     Raises
     ------
-    ParameterError : k or dial out of range; a pinned point that is not in the space; no point satisfies constraints.
+    ParameterError : k or dial out of range; a pinned point, or one of `near`, that is not in the space; no point
+        satisfies constraints.
 
     Notes
     -----
@@ -94,12 +95,12 @@ def propose_round(
     """
     space = belief.space if space is None else space
     _check(space, belief, k, dial)
-    kept = [belief.space.check(point) for point in pinned][:k]
+    kept = _distinct(belief.space, [belief.space.check(point) for point in pinned])[:k]
     wanted = k - len(kept)
-    centres = [near] if isinstance(near, Mapping) else list(near or ())
+    centres = [belief.space.check(point) for point in ([near] if isinstance(near, Mapping) else list(near or ()))]
     told = bool(belief.answers or belief.people)
     if not told and not centres:
-        return _cards(belief, kept, space.design(max(wanted, 1), rng)[:wanted], "a first look")
+        return _cards(belief, kept, _first_look(space, kept, wanted, rng), "a first look")
     fixed = belief.space.encode(kept).X if kept else np.zeros((0, belief.space.width))
     with single_blas_thread():
         if centres:
@@ -138,6 +139,24 @@ def _check(space: Space, belief: TasteBelief, k: Any, dial: Any) -> None:
         raise ParameterError("propose_round", "dial", "a number from 0 to 1", dial)
     if space.names != belief.space.names:
         raise ParameterError("propose_round", "space", f"a part of one with {list(belief.space.names)}", space.names)
+
+
+def _first_look(
+    space: Space, kept: list[dict[str, Any]], wanted: int, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """Even points, none twice, none of the kept; fewer where the space has fewer."""
+    found = _distinct(space, [*kept, *space.design(max(wanted, 1), rng)])
+    if len(found) < len(kept) + wanted:  # few points: evenly spread ones meet
+        found = _distinct(space, [*found, *space.design(EVEN, rng)])
+    return found[len(kept) :][:wanted]
+
+
+def _distinct(space: Space, points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first of each."""
+    found: dict[Any, dict[str, Any]] = {}
+    for point in points:
+        found.setdefault(space.key(point), point)
+    return list(found.values())
 
 
 def _page(

@@ -72,11 +72,13 @@ def map2(belief: TasteBelief, a: str, b: str, at: Point, n: int = ACROSS) -> Map
 
 def _liking(belief: TasteBelief, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """With what does not matter put in the middle."""
-    return belief.liking(belief.space.decode(X))
+    return belief.liking_at(belief.space.encode(belief.space.decode(X)).X)
 
 
 def _axis(belief: TasteBelief, name: str, n: int) -> tuple[list[Any], np.ndarray, np.ndarray]:
     """Values, their coordinates (values, columns), and which columns they are."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise ParameterError("slice", "n", "an integer ≥ 1", n)
     parameter = belief.space.parameters.get(name)
     if parameter is None or not parameter.width:
         free = [each for each, p in belief.space.parameters.items() if p.width]

@@ -12,6 +12,7 @@ from credo.design.acquisition import Proposal, State, propose
 from credo.design.acquisition.checks import checked_constraints, checked_history
 from credo.design.surrogates.cube import Grid, OneHot, cube_of
 from credo.design.trust.region import Region
+from credo.numerics.random import as_generator
 
 __all__ = ["TrustProposal", "propose_in_region"]
 
@@ -50,6 +51,7 @@ def propose_in_region(
     >>> found.proposal.points.shape, found.region.length
     ((1, 25), 0.8)
     """
+    rng = as_generator(rng)
     X, y = checked_history(X, y)
     met = np.all(checked_constraints(constraints, len(X)) <= 0.0, axis=1)
     region = (region or Region()).updated(y, X.shape[1], met)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from credo.distributions.support import REAL, Support
-from credo.errors import NumericalError, ParameterError
+from credo.errors import CredoError, NumericalError, ParameterError
 from credo.inference.target import Target
 
 __all__ = [
@@ -108,7 +108,7 @@ def as_density(owner: str, target: Any) -> Density:
             raise ParameterError(owner, "target", "a Target with a log density", target)
         return Density(owner, lambda x: target.evaluate_rows(x)[0], target)
     if hasattr(target, "log_prob"):
-        return Density(owner, lambda x: _summed(target.log_prob(x)))
+        return Density(owner, lambda x: _of_law(owner, "target", target, x))
     if callable(target):
         return Density(owner, target)
     raise ParameterError(owner, "target", TARGET, target)
@@ -136,7 +136,7 @@ def as_proposal(owner: str, proposal: Any, target: Target | None = None) -> Prop
         return x if target is None else x.reshape(n, target.dim)
 
     if target is None:
-        return Proposal(owner, sample, lambda x: _summed(proposal.log_prob(x)), proposal)
+        return Proposal(owner, sample, lambda x: _of_law(owner, "proposal", proposal, x), proposal)
     # A family of scalars is asked in its own shape: the rows of a target are flat.
     scalar = target.dim == 1 and getattr(proposal, "event_ndim", 1) == 0 and proposal.batch_shape == ()
     return Proposal(owner, sample, lambda x: _summed(proposal.log_prob(x[:, 0] if scalar else x)), proposal)
@@ -205,6 +205,17 @@ def default_start(low: float, high: float) -> float:
     if math.isfinite(low) and math.isfinite(high):
         return 0.5 * low + 0.5 * high
     return low + 1.0 if math.isfinite(low) else high - 1.0 if math.isfinite(high) else 0.0
+
+
+def _of_law(owner: str, parameter: str, law: Any, x: np.ndarray) -> np.ndarray:
+    """Its log density of each row; `ParameterError` where it is of another shape than the rows."""
+    try:
+        return _summed(law.log_prob(x))
+    except CredoError:
+        raise
+    except ValueError:
+        one = f"one draw, {x.shape[1:]}" if x.ndim > 1 else "one draw, a number"
+        raise ParameterError(owner, parameter, f"a distribution of the shape of {one}", law) from None
 
 
 def _summed(values: Any) -> np.ndarray:

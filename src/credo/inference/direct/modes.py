@@ -40,6 +40,8 @@ class Landscape:
         away = 2.0 ** np.arange(0, 6)
         away = np.concatenate([-away[::-1], [0.0], away])
         cuts = np.concatenate([(self.modes[:, None] + self.widths[:, None] * away).ravel(), breaks])
+        if np.unique(cuts).size < 2:  # one mode, narrower than floats there are spaced
+            cuts = np.concatenate([np.nextafter(cuts, -np.inf), cuts, np.nextafter(cuts, np.inf)])
         cuts = np.unique(np.clip(cuts, self.low, self.high))
         return cuts[np.isfinite(cuts)]
 
@@ -107,12 +109,17 @@ def _climb(log_density: Callable, x: float, low: float, high: float, reach: floa
 
 
 def _width(log_density: Callable, x: float, value: float, low: float, high: float) -> float:
-    """The distance at which the log density has fallen by ½ on the side where it falls sooner."""
-    steps = max(1.0, abs(x)) * 2.0 ** np.arange(-60, 21)
+    """The distance at which the log density has fallen by ½ on the side where it falls sooner.
+
+    Beyond an end it has fallen; but of a mode at an end, to within rounding, only the other side says anything.
+    """
+    unit = max(1.0, abs(x))
+    steps = unit * 2.0 ** np.arange(-60, 21)
+    at_end = np.array([x - low, high - x]) <= STEPS[0] * unit
     for step in np.array_split(steps, 3):
         trial = np.concatenate([x - step, x + step])
         inside = (trial > low) & (trial < high)
-        fallen = ~inside
+        fallen = np.concatenate([(x - step <= low) & ~at_end[0], (x + step >= high) & ~at_end[1]])
         fallen[inside] = log_density(trial[inside]) < value - 0.5
         fallen = fallen[: step.size] | fallen[step.size :]
         if fallen.any():

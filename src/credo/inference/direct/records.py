@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from credo.errors import ParameterError
+from credo.errors import NumericalError, ParameterError
 from credo.inference.draws import Draws, ImportanceDraws, Summary
 from credo.saving.registry import register
 
@@ -46,7 +46,7 @@ class DirectDraws(Draws):
 
     def expect(self, function: Callable[[Any], Any]) -> Estimate:
         """E[f] with its standard error; f takes the draws (n, *shape), or a dict of them, and returns (n, ...)."""
-        values = _values(function, {name: self[name] for name in self.names}, len(self))
+        values = _values(function, {name: self[name] for name in self.names}, np.ones(len(self)))
         return Estimate(values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(self)))
 
 
@@ -77,7 +77,7 @@ class ImportanceSample(ImportanceDraws):
         se² = g/(g − 1) Σ_G (Σ_{i∈G} w_i (f_i − E[f]))² over g independent groups G: each draw, or each island. Draws
         that descend from others also make groups of common descent; the larger error is then taken.
         """
-        values = _values(function, dict(self.values), self.weights.size)
+        values = _values(function, dict(self.values), self.weights)
         mean = np.tensordot(self.weights, values, 1)
         return Estimate(mean, self._error(values - mean))
 
@@ -99,9 +99,20 @@ class ImportanceSample(ImportanceDraws):
         return np.sqrt(square)
 
 
-def _values(function: Callable[[Any], Any], draws: dict[str, np.ndarray], n: int) -> np.ndarray:
+def _values(function: Callable[[Any], Any], draws: dict[str, np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """(n, ...) without NaN. Draws of no weight count 0: where the target is zero the function need not be defined."""
+    n = weights.size
     given = draws if len(draws) > 1 else next(iter(draws.values()))
     values = np.asarray(function(given), dtype=np.float64)
     if values.shape[:1] != (n,):
         raise ParameterError("expect", "function", f"vectorised: one value a draw, shape ({n}, ...)", values)
+    if not np.all(weights):
+        values = np.where((weights > 0.0).reshape(-1, *(1,) * (values.ndim - 1)), values, 0.0)
+    bad = np.flatnonzero(np.isnan(values).reshape(n, -1).any(axis=1))
+    if bad.size:
+        raise NumericalError(
+            f"expect: the function is NaN at {bad.size} of {n} draws, the first of them draw {bad[0]}.",
+            value={name: np.array(x[bad[0]]) for name, x in draws.items()},
+            remedy="Define it wherever the target is positive.",
+        )
     return values

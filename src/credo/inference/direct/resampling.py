@@ -41,8 +41,9 @@ def resample(weights: Any, size: int | None = None, rng: Any = None, scheme: str
         w = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
         w = np.empty(0)
-    if w.ndim != 1 or not np.all(w >= 0.0) or not 0.0 < w.sum() < np.inf:
+    if w.ndim != 1 or not np.all((w >= 0.0) & (w < np.inf)) or not np.any(w):
         raise ParameterError("resample", "weights", "(n,), finite, ≥ 0 and not all zero", weights)
+    w = w / w.max()  # so that their sum is finite too
     if scheme not in SCHEMES:
         raise ParameterError("resample", "scheme", f"one of {', '.join(SCHEMES)}", scheme)
     n = w.size if size is None else check_size("resample", size)

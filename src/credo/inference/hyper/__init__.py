@@ -4,6 +4,7 @@
 `mode`       where the density peaks and how wide it is there
 `lattice`    nested lattices, flooded from the mode outwards
 `surrogate`  a polynomial in place of a density that takes long
+`tents`, `splines`  a density between nodes: what proposals come from, and what a costly one is drawn by
 `posterior`  `LatticePosterior`: nodes, weights, moments, independent draws
 """
 

@@ -32,12 +32,17 @@ DEPTH, SHALLOW, DEEPER, DEEPEST = 9.0, 6.0, 3.0, 60.0
 TAIL_SHARE = 0.5
 # Exponential tails fall by more from one band of depth to the next: polynomial ones do not.
 HEAVY = 0.1
+# A function of θ has no sd to speak of if this share of its second moment lies below exp(−9) of the peak.
+IN_TAILS = 0.01
 # A squared distance from the mode, in sds, at which the search is taken up again.
 OFF_CENTRE = 0.1
 # Nodes of level 0, times d²: 15 times what the logarithm of a Gamma(0.05) variable needs.
 MOST_FIRST = 1000
 # Peaks that are climbed from to tell whether they are modes.
 MOST_CLIMBS = 12
+
+
+Also = Callable[[np.ndarray], np.ndarray] | None
 
 
 class Estimate(NamedTuple):
@@ -56,6 +61,7 @@ def integrate(
     tolerance: float = 1e-3,
     max_evaluations: int = 50_000,
     more_starts: Any = (),
+    also: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> LatticePosterior:
     """Integrate exp(log_density) over ℝᵈ, d ≤ 3.
 
@@ -72,6 +78,8 @@ def integrate(
         integrated (and drawn from) if it keeps the tolerance (1e-2 is apt), some 40 nodes in three dimensions: for
         densities that cost.
     more_starts : (m, d) further starts, for other modes. With `batch` some places far around the mode are tried too.
+    also : (B, d) → (B, k), functions of θ whose means and sds are to keep the tolerance too, such as exponentials: what
+        they weigh most may lie far from where θ does. Those whose sds lie in the tails are left out.
 
     Returns
     -------
@@ -106,7 +114,7 @@ def integrate(
     lattice.add(lattice.nearest(np.array([mode, *(each[0] for each in found)])))
     if density.is_cheap:
         _look_around(lattice)
-    return _refine(lattice, tolerance, max_evaluations)
+    return _refine(lattice, tolerance, max_evaluations, also)
 
 
 def _look_around(lattice: Lattice) -> None:
@@ -117,7 +125,7 @@ def _look_around(lattice: Lattice) -> None:
     lattice.add(np.unique(np.concatenate([along * k for k in (2, 3, 4, 6, 8, 11, 15)]), axis=0))
 
 
-def _refine(lattice: Lattice, tolerance: float, limit: int) -> LatticePosterior:
+def _refine(lattice: Lattice, tolerance: float, limit: int, also: Also = None) -> LatticePosterior:
     depth, level = SHALLOW if lattice.sparing else DEPTH, 0
     before: Estimate | None = None
     previous: Estimate | None = None
@@ -130,7 +138,7 @@ def _refine(lattice: Lattice, tolerance: float, limit: int) -> LatticePosterior:
             found = _by_surrogate(lattice, tolerance)
             if found is not None:
                 return found
-        now = _estimate(lattice, level)
+        now = _estimate(lattice, level, also)
         growth = lattice.refinement(level + 1) / lattice.refinement(level)
         last = level == (FINEST if lattice.d == 1 else 2 * FINEST - 1) or growth * len(lattice.log_p) > limit
         if previous is not None:
@@ -203,14 +211,24 @@ def _by_surrogate(lattice: Lattice, tolerance: float) -> LatticePosterior | None
     )
 
 
-def _estimate(lattice: Lattice, level: int) -> Estimate:
+def _estimate(lattice: Lattice, level: int, also: Also) -> Estimate:
     on, top = lattice.on(level), lattice.log_p.max()
     mass = np.exp(lattice.log_p[on] - top)
     total = mass.sum()
     theta = lattice.theta(lattice.units[on])
+    if also is not None:
+        theta = np.concatenate([theta, _settling(also(theta), lattice.log_p[on] - top)], axis=1)
     mean = mass @ theta / total
     sd = np.sqrt(mass @ np.square(theta - mean) / total)
     return Estimate(float(top + np.log(total * lattice.cell(level))), mean, sd)
+
+
+def _settling(values: np.ndarray, fall: np.ndarray) -> np.ndarray:
+    """Columns of values (J, k), with 0 for those whose second moment lies to a hundredth or more in the tails."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        shares = np.exp(fall)[:, None] * np.square(values - values[np.argmax(fall)])
+        tame = shares[fall < -DEPTH].sum(axis=0) <= IN_TAILS * shares.sum(axis=0)
+    return np.where(tame & np.isfinite(shares).all(axis=0), values, 0.0)
 
 
 def _errors(before: Estimate | None, previous: Estimate, now: Estimate, d: int) -> dict[str, float]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
+from scipy.special import logsumexp
 
 from credo.errors import UnavailableError
 from credo.inference.hyper.density import Density
@@ -18,8 +19,12 @@ __all__ = ["LatticePosterior"]
 
 # Draws are exact where the density is above exp(−9) of its peak; beyond, proposals end where the nodes do.
 BULK = 9.0
-# What nodes carry together that draws of an interpolation leave out: it is not known beyond them.
+# What nodes carry together that an interpolation leaves out: it is not known beyond them.
 NEGLIGIBLE = 1e-6
+# Nodes so many sds apart are too few for splines; kernels about them so wide, in their distances, have no holes.
+COARSE, KERNEL = 1.2, 0.5
+# Of proposals for draws of an interpolation at least so many are accepted: it may be rough where nodes end.
+FEWEST = 0.1
 
 
 @dataclass(frozen=True)
@@ -107,25 +112,53 @@ class LatticePosterior:
         """n independent continuous draws (n, d).
 
         Proposals come from the density's linear interpolation between nodes. Each is accepted with probability
-        p/(M q), M the largest ratio met above exp(−9) of the peak, so that draws follow p. With `exact` p is the
-        density itself, evaluated some 2n times. Without, for a density that costs, it is the spline of its logarithm
-        through the nodes: `interpolation_error` tells, from some of the draws, how far that is off.
+        p/(M q), M the largest ratio met above exp(−9) of the peak, so that draws follow p. With `exact` p is
+        the density itself, evaluated some 2n times. Without, for a density that costs, it is the exponential of
+        `interpolated`; where nodes are more than an sd apart, Normal kernels about them are drawn in towards the mean
+        so that mean and covariance stay right (Liu & West 2001).
         """
         if not exact:
-            return self._accepted(n, self._splines, rng, self._heavy)
+            if self._is_coarse:
+                return self._by_kernels(n, rng)
+            own = self._heavy
+            tents = Tents(self.units[own], self.weights[own] / self.weights[own].sum(), self.cubic)
+            return self._accepted(n, self._splines, rng, tents, self.log_density[own], FEWEST)
         if self.density is None:
             raise UnavailableError("The density was not kept.", remedy="Use sample(n, rng, exact=False).")
         density = self.density
-        return self._accepted(n, lambda units: density.rows(self.mode + (self.unit * units) @ self.T.T), rng, self.weights > 0.0)
+        log_p = lambda units: density.rows(self.mode + (self.unit * units) @ self.T.T)  # noqa: E731
+        return self._accepted(n, log_p, rng, Tents(self.units, self.weights, self.cubic), self.log_density, 0.0)
 
-    def interpolation_error(self, draws: np.ndarray, log_density: np.ndarray) -> float:
-        """The sd of p/q, where q is what `sample(exact=False)` draws from, from draws (n, d) of it and log p (n,) there.
+    def interpolated(self, theta: np.ndarray) -> np.ndarray:
+        """log q (n,) at θ (n, d), up to a constant, of which draws not exact are made: the spline of the log density
+        through the nodes, or the kernels about them.
 
-        A mean of any function by such draws is off by at most that many of the function's sds (Cauchy and Schwarz).
+        A mean of any function over them is off by at most sd(p/q) of the function's sds (Cauchy and Schwarz).
         """
-        log_ratio = log_density - self._splines(np.linalg.solve(self.T, (draws - self.mode).T).T / self.unit)
-        ratio = np.exp(log_ratio - log_ratio.max())
-        return float(ratio.std() / ratio.mean())
+        u = np.linalg.solve(self.T, (theta - self.mode).T).T
+        if not self._is_coarse:
+            return self._splines(u / self.unit)
+        centres, root = self._kernels
+        z = np.linalg.solve(root, (u[:, None] - centres).reshape(-1, u.shape[1]).T).reshape(u.shape[1], len(u), -1)
+        return np.asarray(logsumexp(-0.5 * np.square(z).sum(axis=0), axis=1, b=self.weights))
+
+    @property
+    def _is_coarse(self) -> bool:
+        return self.unit * self.cubic > COARSE
+
+    @cached_property
+    def _kernels(self) -> tuple[np.ndarray, np.ndarray]:
+        """Whitened centres (J, d), and a root of the covariance that all have."""
+        u = self.units * self.unit
+        mean = self.weights @ u
+        spread = (self.weights[:, None] * (u - mean)).T @ (u - mean)
+        width = min(0.5, KERNEL * self.unit * self.cubic / float(np.sqrt(np.linalg.eigvalsh(spread)[0])))
+        return mean + np.sqrt(1.0 - width * width) * (u - mean), width * np.linalg.cholesky(spread)
+
+    def _by_kernels(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        centres, root = self._kernels
+        drawn = centres[self.sample_nodes(n, rng)] + rng.standard_normal((n, len(root))) @ root.T
+        return self.mode + drawn @ self.T.T
 
     @cached_property
     def _splines(self) -> Splines:
@@ -138,22 +171,24 @@ class LatticePosterior:
         return self.weights >= ordered[np.searchsorted(np.cumsum(ordered), NEGLIGIBLE)]
 
     def _accepted(
-        self, n: int, log_density: Callable[[np.ndarray], np.ndarray], rng: np.random.Generator, kept: np.ndarray
-    ) -> np.ndarray:
-        """n draws (n, d) of a density given in units, by rejection from tents on the nodes that are kept (J,)."""
-        weights = self.weights[kept] / self.weights[kept].sum()
-        tents, floor = Tents(self.units[kept], weights, self.cubic), float(self.log_density.max()) - BULK
-        bulk = kept & (self.log_density > floor)
-        most = float(np.max(self.log_density[bulk] - np.log(tents.density(self.units[bulk]))))
+        self, n: int, log_density: Callable[[np.ndarray], np.ndarray], rng: np.random.Generator, tents: Tents,
+        log_p: np.ndarray, fewest: float,
+    ) -> np.ndarray:  # fmt: skip
+        """n draws (n, d) of a density given in units, by rejection from tents, at whose nodes it is known; M is made
+        less if fewer than the share `fewest` would be accepted."""
+        floor = float(log_p.max()) - BULK
+        bulk = log_p > floor
+        most = float(np.max(log_p[bulk] - np.log(tents.density(tents.units[bulk]))))
         drawn, ratios, uniform = np.zeros((0, len(self.mode))), np.zeros(0), np.zeros(0)
         accepted = np.zeros(0, dtype=bool)
         while (size := int(np.count_nonzero(accepted))) < n:
             count = 64 + int(1.2 * (n - size) * (len(ratios) / size if size else 2.0))
             fresh = tents.draw(count, rng)
-            log_p = log_density(fresh)
-            ratio = log_p - np.log(tents.density(fresh))
-            most = max(most, float(np.max(ratio[log_p > floor], initial=-np.inf)))
+            value = log_density(fresh)
+            ratio = value - np.log(tents.density(fresh))
+            most = max(most, float(np.max(ratio[value > floor], initial=-np.inf)))
             drawn, ratios = np.concatenate([drawn, fresh]), np.concatenate([ratios, ratio])
             uniform = np.concatenate([uniform, np.log(rng.random(count))])
-            accepted = uniform < ratios - most
+            enough = float(np.quantile(ratios, 1.0 - fewest)) if fewest > 0.0 else np.inf
+            accepted = uniform < ratios - min(most, enough)
         return self.mode + (self.unit * drawn[accepted][:n]) @ self.T.T

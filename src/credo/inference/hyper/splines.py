@@ -21,21 +21,22 @@ APART, HIGHER = 0.5, 2.0
 
 
 class Splines:
-    """units (J, d) integers on a lattice whose cubic parts have spacing `size`; log_p (J,). Good among `heavy` nodes."""
+    """units (J, d) integers on a lattice whose cubic parts have spacing `size`; log_p (J,); good about `heavy` ones."""
 
     def __init__(self, units: np.ndarray, log_p: np.ndarray, size: int, heavy: np.ndarray) -> None:
         self.size, self.top = size, float(log_p.max())
         shifts = units[:, 0] % size
-        parts = [(np.exp(log_p[shifts == k] - self.top).sum(), self._part(k, units[shifts == k], log_p[shifts == k],
-                 heavy[shifts == k])) for k in np.unique(shifts[heavy])]  # fmt: skip
-        parts.sort(key=lambda each: -each[0])
-        self._parts = [part for _, part in parts]
-        if len(parts) > 1:  # one that was not flooded whole knows nothing
+        own = [shifts == k for k in np.unique(shifts[heavy])]
+        own.sort(key=lambda each: -np.exp(log_p[each] - self.top).sum())
+        self._parts = [self._part(units[each], log_p[each], heavy[each]) for each in own]
+        if len(own) > 1:  # one that was not flooded whole knows nothing
             mass = np.exp(log_p[heavy] - self.top)
             apart = mass @ np.abs(self._by(0, units[heavy]) - self._by(1, units[heavy])) / mass.sum()
             self._parts = self._parts[: 1 if apart > APART else 2]
 
-    def _part(self, shift: int, units: np.ndarray, log_p: np.ndarray, heavy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _part(self, units: np.ndarray, log_p: np.ndarray, heavy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Where the box of a cubic lattice begins, and the coefficients of its spline."""
+        shift = int(units[0, 0] % self.size)
         at = (units - shift) // self.size
         low, high = at[heavy].min(axis=0) - LAYERS, at[heavy].max(axis=0) + LAYERS
         box = np.full(high - low + 1, np.nan)
@@ -44,6 +45,7 @@ class Splines:
         return shift + low * self.size, _coefficients(_filled(box))
 
     def _by(self, k: int, at: np.ndarray) -> np.ndarray:
+        """log p by one part."""
         from scipy.ndimage import map_coordinates
 
         low, coefficients = self._parts[k]

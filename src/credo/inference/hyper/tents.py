@@ -46,10 +46,13 @@ class Tents:
             beyond = scaled - base
             for corner in product((0, 1), repeat=at.shape[1]):
                 share = np.prod(np.where(corner, beyond, 1.0 - beyond), axis=1)
-                units = ((base + corner) * self.size + shift).astype(np.int64)
-                inside = ((units >= self._low) & (units < self._low + self._span)).all(axis=1)
-                key = self._keys(np.where(inside[:, None], units, self._low))
-                found = np.minimum(np.searchsorted(self._sorted, key), len(self._sorted) - 1)
-                hit = inside & (self._sorted[found] == key)
-                total += share * np.where(hit, self._sorted_weights[found], 0.0)
+                total += share * self._weights_at(((base + corner) * self.size + shift).astype(np.int64))
         return total
+
+    def _weights_at(self, units: np.ndarray) -> np.ndarray:
+        """Of nodes (n, d); 0 where there is none."""
+        inside = ((units >= self._low) & (units < self._low + self._span)).all(axis=1)
+        key = self._keys(np.where(inside[:, None], units, self._low))
+        found = np.minimum(np.searchsorted(self._sorted, key), len(self._sorted) - 1)
+        hit = inside & (self._sorted[found] == key)
+        return np.where(hit, self._sorted_weights[found], 0.0)

@@ -5,7 +5,7 @@
 `product`       what it believes: independent members of `credo.distributions`
 `normal`        a Normal's mean and precision: the worked example, beside the exact posterior
 `stochastic`    the nearest Normal to any differentiable target, certified
-`gaussian`, `sample_average`, `certificate`, `posterior`    its families, its ascent, its checks, its record
+`gaussian`, `sample_average`, `slopes`, `certificate`, `posterior`    its families, ascent, checks, record
 """
 
 from credo.inference.variational.mean_field import MeanFieldFit, VariationalFactor, mean_field

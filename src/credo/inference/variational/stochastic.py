@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from credo.errors import ConvergenceWarning, ParameterError, warn
-from credo.inference.map import _starts
-from credo.inference.pathfinder import Approximation, _best_along
+from credo.inference.map import starts_of
+from credo.inference.pathfinder import Approximation, best_along
 from credo.inference.result import Result
 from credo.inference.target import Target
 from credo.inference.transforms import unconstrained
@@ -24,6 +24,7 @@ from credo.inference.variational.certificate import Certificate, certify
 from credo.inference.variational.gaussian import FullRank, LowRank, NormalMap
 from credo.inference.variational.posterior import VariationalPosterior
 from credo.inference.variational.sample_average import GROWTH, Ascent, ascend
+from credo.inference.variational.slopes import check_gradient
 from credo.numerics.random import as_generator
 
 __all__ = ["FAMILIES", "stochastic_vi"]
@@ -76,7 +77,7 @@ def stochastic_vi(
     ------
     ParameterError : an unknown family, a rank outside 1 … dim − 1, or a target without a gradient.
     NotIdentifiedError : the ELBO has no maximum: the target is improper.
-    NumericalError : the density is zero or not a number where q must have mass.
+    NumericalError : the density is zero or not a number where q must have mass; the gradient is not its slope.
 
     Warns
     -----
@@ -117,14 +118,16 @@ def stochastic_vi(
     if family == "low_rank" and not (isinstance(rank, (int, np.integer)) and 1 <= rank < free.dim):
         raise ParameterError("stochastic_vi", "rank", f"an integer from 1 to {free.dim - 1}, dimensions less one", rank)
     given = target.initial if initial is None else initial
-    starts = _starts(target, free, bijection, given, n_starts, rng)
+    starts = starts_of(target, free, bijection, given, n_starts, rng)
     with np.errstate(all="ignore"):
-        paths = [_best_along(free, z, stream, PATH_ITERATIONS) for z, stream in zip(starts, rng.spawn(len(starts)))]
+        paths = [best_along(free, z, stream, PATH_ITERATIONS) for z, stream in zip(starts, rng.spawn(len(starts)))]
     guesses = sorted((path for path in paths if path is not None), key=lambda path: -path.elbo)
     best = guesses[0] if guesses else Approximation(starts[0], np.eye(free.dim), -math.inf)
     shape = _family(family, best, rank)
+    check_gradient(free, shape, shape.start())
     first = _first_draws(family, shape, first_draws)
     ascent = ascend(free, shape, rng, draws=first, max_draws=max(max_draws, GROWTH * first), tol=tol, max_iter=max_iter)
+    check_gradient(free, shape, ascent.parameters)
     n = min(draws, max(ALWAYS, NUMBERS // free.dim))
     certificate = certify(free, shape, ascent.parameters, guesses, n, rng)
     result = _report(family, ascent, certificate, max_iter)

@@ -16,6 +16,7 @@ from credo.errors import DataError, DataWarning, ParameterError, warn
 from credo.models.discriminant.equations import fourth_moment, ledoit_wolf_share, shrunk
 from credo.models.discriminant.family import DiscriminantFamily
 from credo.models.discriminant.missing import complete
+from credo.models.generative.classes import ClassBelief
 from credo.models.generative.equations import class_probabilities, log_evidence
 from credo.models.generative.estimator import GenerativeClassifier
 from credo.models.generative.family import Part
@@ -44,6 +45,7 @@ class Discriminant(GenerativeClassifier):
     covariance_type: str
     prior: Any
     _solvers: tuple[str, ...] = ()
+    _learned_priors: tuple[str, ...] = ("auto",)
     _shared = True
     _needs_two = 2
 
@@ -57,8 +59,10 @@ class Discriminant(GenerativeClassifier):
             raise ParameterError(owner, "covariance_type", "'full' or 'diag'", self.covariance_type)
         if not (isinstance(self.tol, (int, float, np.number)) and self.tol >= 0.0):
             raise ParameterError(owner, "tol", "a number ≥ 0", self.tol)
-        if self.prior is not None and not (self.prior == "auto" or isinstance(self.prior, NormalInverseWishart)):
-            raise ParameterError(owner, "prior", "a NormalInverseWishart, 'auto' or None", self.prior)
+        known = isinstance(self.prior, (str, type(None))) and self.prior in (None, *self._learned_priors)
+        if not (known or isinstance(self.prior, NormalInverseWishart)):
+            texts = ", ".join(map(repr, self._learned_priors))
+            raise ParameterError(owner, "prior", f"a NormalInverseWishart, {texts} or None", self.prior)
         self._check_shrinkage(owner)
 
     def _check_shrinkage(self, owner: str) -> None:
@@ -131,13 +135,19 @@ class Discriminant(GenerativeClassifier):
         parts = self._families(cells, codes)
         marginal = gather(source, (Part(GaussianFamily()),), k)[1]
         fit = complete(source, parts[0].family, k, marginal)
-        return self._conclude(parts, fit.statistics[:-1], fit.result)
+        statistics = fit.statistics[:-1]
+        return self._conclude(self._refine(source, parts, statistics), statistics, fit.result)
 
     def _added(self) -> float:
         return 0.0
 
+    @property
+    def _leaves_out(self) -> bool:
+        return isinstance(self.prior, str) and self.prior == "leave-one-out"
+
     def _refine(self, source: Source, parts: tuple[Part, ...], statistics: tuple[Any, ...]) -> tuple[Part, ...]:
-        """Shares by Ledoit and Wolf take a second pass; another estimator of covariances takes the rows."""
+        """Shares by Ledoit and Wolf, and rows left out, take a second pass; another estimator of covariances takes the
+        rows."""
         if self.covariance_type == "diag":
             return parts
         family = parts[0].family
@@ -146,6 +156,9 @@ class Discriminant(GenerativeClassifier):
             family = replace(family, covariances=_on_unit_scale(statistics[1], family.shares), shares=0.0)
         if self.covariance_estimator is not None:
             family = replace(family, covariances=self._by_estimator(source, len(statistics[0])))
+        if self._leaves_out:
+            log_class = ClassBelief(statistics[0], self._known_classes(len(statistics[0]))).log_probability
+            family = replace(family, rows=family.left_out(statistics[1], log_class).best(source))
         return (Part(family),)
 
     def _by_estimator(self, source: Source, k: int) -> np.ndarray:
@@ -163,11 +176,18 @@ class Discriminant(GenerativeClassifier):
         return np.stack(each)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Any:
-        """As the base's; refused with shrinkage="auto" and covariance_estimator, which need the rows again."""
+        """As the base's; refused with shrinkage="auto", covariance_estimator and prior="leave-one-out", which need the
+        rows again."""
+        owner, again = f"{type(self).__name__}.partial_fit", "all rows a second time: use fit"
         if self.shrinkage == "auto" or self.covariance_estimator is not None:
             raise UnsupportedError(
-                f"{type(self).__name__}.partial_fit", "shrinkage", "a number or None", self.shrinkage,
-                "Ledoit and Wolf's share needs all rows a second time: use fit, a number, or prior='auto'.",
+                owner, "shrinkage", "a number or None", self.shrinkage,
+                f"Ledoit and Wolf's share needs {again}, a number, or prior='auto'.",
+            )  # fmt: skip
+        if self._leaves_out:
+            raise UnsupportedError(
+                owner, "prior", "'auto', None or a NormalInverseWishart", self.prior,
+                f"Scores of rows left out need {again}, or prior='auto'.",
             )  # fmt: skip
         return super().partial_fit(X, y, classes, sample_weight)
 

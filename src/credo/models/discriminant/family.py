@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from credo.distributions.inverse_wishart import InverseWishart
 from credo.distributions.normal import LOG_2PI
 from credo.errors import ParameterError
 from credo.models.discriminant.equations import SingularCovarianceError, shrunk
+from credo.models.discriminant.held_out import STRENGTHS, LeftOut
 from credo.models.discriminant.shrinkage import prior_rows
 from credo.models.discriminant.statistics import ClassScatter
 from credo.models.generative.family import Belief, Family
@@ -34,8 +35,9 @@ class DiscriminantFamily(Family):
     shares : of the sphere in every class (k,), or one number: the shrinkage
     added : as `reg_param`: (1 − added) Σ + added I
     covariances : (k, d, d) from elsewhere, or None for S_c/n_c
-    prior : a `NormalInverseWishart`; "auto" or None: the default one. Unless None, the point estimate of a covariance
+    prior : a `NormalInverseWishart`; a text or None: the default one. Unless None, the point estimate of a covariance
         is its posterior mean
+    rows : that the default prior of each class's own covariance is worth; None: what the scatters say
     """
 
     shared: bool
@@ -44,6 +46,7 @@ class DiscriminantFamily(Family):
     covariances: Any = None
     prior: Any = None
     class_prior: Any = None
+    rows: float | None = None
 
     name = "normal"
 
@@ -111,8 +114,18 @@ class DiscriminantFamily(Family):
         kappa, psi = float(np.mean(within / np.maximum(spread, within))), np.diag(within)
         if self.shared:
             return m, kappa, d + 2.0, psi
-        rows = prior_rows(scatter, np.maximum(weight - 1.0, 0.0), psi)
+        rows = prior_rows(scatter, np.maximum(weight - 1.0, 0.0), psi) if self.rows is None else self.rows
         return m, kappa, rows + d + 1.0, rows * (pooled + psi) / (total + 1.0)
+
+    def left_out(self, statistics: ClassScatter, log_class: np.ndarray) -> LeftOut:
+        """What scores strengths of the default prior by rows left out; log_class (k,)."""
+        weight, mean = statistics.weight, statistics.mean
+        d, one = mean.shape[1], replace(self, rows=1.0)
+        _, kappa, df, _ = replace(self, rows=None)._learned(weight, mean, statistics.scatter)
+        within = one._learned(weight, mean, statistics.scatter)[3]
+        m, _, _, psi = one._posterior(statistics)
+        strengths = np.append(df - d - 1.0, STRENGTHS)
+        return LeftOut(weight, mean, m, kappa, psi - within, within, weight.sum() + 1.0, log_class, strengths)
 
 
 @register

@@ -36,9 +36,12 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     covariance_estimator : an object whose `fit` sets `covariance_`, instead of shrinkage
     covariance_type : "full"; "diag": independent columns in every class
     prior : `NormalInverseWishart` of every (μ_c, Σ_c), or "auto": the covariance within all classes,
-        worth as many rows as the classes are alike. Σ_c is then its posterior mean, and a class may have a
-        single row. None: no prior for the point estimates, "auto"'s for `predict_distribution`; where a class's
-        covariance is not of full rank and nothing else is asked to mend it, "auto"'s for both, with a `DataWarning`
+        worth as many rows as the classes are alike, by the evidence of their covariances; or "leave-one-out": as many
+        as tell the classes of rows left out of the fit best, where that is better than the evidence's choice by more
+        than chance (heavy tails; a second pass over the rows, so not with `partial_fit`). Σ_c is then its posterior
+        mean, and a class may have a single row. None: no prior for the point estimates, "auto"'s for
+        `predict_distribution`; where a class's covariance is not of full rank and nothing else is asked to mend it,
+        "auto"'s for both, with a `DataWarning`
 
     Attributes
     ----------
@@ -55,8 +58,8 @@ class QuadraticDiscriminantAnalysis(Discriminant):
 
     Notes
     -----
-    One pass, O(n d²), two with shrinkage="auto"; then O(k d³). `partial_fit` merges statistics; cells of NaN are
-    integrated out: by EM in `fit`, and when predicting. `predict_distribution`
+    One pass, O(n d²), two with shrinkage="auto" or prior="leave-one-out"; then O(k d³). `partial_fit` merges
+    statistics; cells of NaN are integrated out: by EM in `fit`, and when predicting. `predict_distribution`
     integrates over μ_c and Σ_c (multivariate Student-t).
 
     References
@@ -74,6 +77,7 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     """
 
     _solvers = ("svd", "eigen")
+    _learned_priors = ("auto", "leave-one-out")
     _shared = False
     _needs_two = 1
     _unsupported = "covariance_estimator is not supported with solver='svd'."

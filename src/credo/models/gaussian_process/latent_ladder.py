@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from credo.errors import NumericalError
 from credo.inference.latent_gaussian import LatentPosterior
 from credo.inference.result import Result
 from credo.models.gaussian_process.latent_certificate import DRAWS, certificate, holds
 from credo.models.gaussian_process.latent_evidence import LatentEvidence, LatentTask
 from credo.models.gaussian_process.learning import Climb, climb
+from credo.models.gaussian_process.solvers.memory import require
 
 __all__ = ["INFERENCES", "climbed", "report", "require_memory", "searched"]
 
@@ -107,15 +106,5 @@ def report(engine: str, inner: Result, top: Climb | None, checks: dict[str, floa
 
 def require_memory(owner: str, n: int, arrays: int) -> None:
     """`NumericalError` if so many n × n arrays are more than the machine's memory."""
-    try:
-        memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):  # a system that does not say
-        return
-    needed = 8.0 * arrays * float(n) ** 2
-    if needed > memory:
-        raise NumericalError(
-            f"{owner} with a likelihood that is not Normal needs {needed / 2**30:.0f} GiB for {n} rows; this machine "
-            f"has {memory / 2**30:.0f}.",
-            value=n,
-            remedy="Fit to a random part of the rows, or use a generalised linear model on features of them.",
-        )
+    remedy = "Fit to a random part of the rows, or use a generalised linear model on features of them."
+    require(f"{owner} with a likelihood that is not Normal", n, 8.0 * arrays * float(n) ** 2, remedy)

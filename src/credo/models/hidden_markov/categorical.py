@@ -12,7 +12,7 @@ from credo.models.columns import column_names
 from credo.models.hidden_markov.emissions import CategoricalEmission
 from credo.models.hidden_markov.estimator import HiddenMarkovEstimator
 from credo.models.hidden_markov.forecast import categories_ahead
-from credo.models.mixture.categorical import SMALLEST, CategoricalMixture, CategoricalModel, _categories
+from credo.models.mixture.categorical import SMALLEST, CategoricalMixture, CategoricalModel, categories_of
 from credo.models.mixture.overview import Overview
 from credo.saving.registry import register
 
@@ -108,7 +108,7 @@ class CategoricalHMM(HiddenMarkovEstimator):
             check_is_fitted(self)
             return self._codes(self._table(X, reset=False))
         table = self._table(X, reset=True)
-        categories = [_categories(column) for column in table.T]
+        categories = [categories_of(column) for column in table.T]
         empty = [name for name, known in zip(column_names(self), categories, strict=True) if not len(known)]
         if empty:
             raise DataError(

@@ -149,12 +149,12 @@ class CategoricalMixture(LinearMixture):
         self._check()
         if isinstance(X, Source):
             source, weights = self._source(X, sample_weight), None
-            categories = reduce(source, lambda block: list(map(_categories, block.X.T)), _both, threads_for(source))
+            categories = reduce(source, lambda block: list(map(categories_of, block.X.T)), _both, threads_for(source))
             coded: Source = CodedSource(source, self._codes)
         else:
             rows = self._table(X, reset=True)
             weights = checked_weights("CategoricalMixture", sample_weight, rows)
-            categories = [_categories(column) for column in rows.T]
+            categories = [categories_of(column) for column in rows.T]
         empty = [name for name, known in zip(column_names(self), categories, strict=True) if not len(known)]
         if empty:
             raise DataError(
@@ -280,7 +280,8 @@ def _is_missing(column: np.ndarray) -> np.ndarray:
     return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
 
 
-def _categories(column: np.ndarray) -> np.ndarray:
+def categories_of(column: np.ndarray) -> np.ndarray:
+    """The distinct cells that are not missing, sorted."""
     seen = column[~_is_missing(column)]
     if seen.dtype == object:
         kinds = {isinstance(cell, str) for cell in seen}

@@ -133,10 +133,10 @@ def chosen_families(owner: str, families: Any, columns: list[RawColumn], codes: 
         if len(families) != len(columns):
             raise ParameterError(owner, "families", f"as long as there are columns ({len(columns)})", families)
         stated = dict(enumerate(families))
-    # What may be counted in an array of floats is known to whoever read the table.
+    # What may be counted in an array of floats is known to whoever read the table; in these rows all may be 0 or 1.
     counted = {j for j, family in stated.items() if family == "count"}
     columns = [
-        replace(column, kind="count") if j in counted and column.kind == "number" else column
+        replace(column, kind="count") if j in counted and column.kind in ("number", "boolean") else column
         for j, column in enumerate(columns)
     ]
     stated = {j: family for j, family in stated.items() if family not in ("auto", "count")}

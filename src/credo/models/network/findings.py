@@ -127,8 +127,12 @@ def explained(
         )
     for node, state in hard.items():
         known_state(states[known_node(states, node, "evidence")], node, state, f"evidence[{node!r}]")
+    asked = []
     for node in targets:
         known_node(states, node, "target")
+        if node in asked:
+            raise ParameterError(OWNER, "target", "names that are all different", node)
+        asked.append(node)
         if node in hard:
             raise ParameterError(OWNER, "target", "nodes without evidence", node)
     return error

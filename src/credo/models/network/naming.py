@@ -63,7 +63,7 @@ def text_named(frame: Any, nodes: Iterable[str]) -> tuple[Any, dict[Any, Any]]:
         names: Iterable[Any] = dict.fromkeys(name for row in rows for name in row)
     else:
         # only frames like pandas' have names that are no text
-        names = frame if isinstance(frame, Mapping) else frame.columns if hasattr(frame, "iloc") else ()
+        names = frame if isinstance(frame, Mapping) else getattr(frame, "columns", ()) if hasattr(frame, "iloc") else ()
     held = {name for name in names if isinstance(name, str)}
     known = [node for node in nodes if node not in held]
     numbers = [name for name in names if isinstance(name, (int, np.integer)) and not isinstance(name, bool)]

@@ -365,14 +365,15 @@ class BayesianNetwork(RowQuestions, ArrowQuestions):
         """How P(target = state | evidence) moves with each number of the tables, the widest first: a tornado.
 
         share : each number is moved by a factor of 1 ± share, the others of its row in proportion
-        nodes : whose tables; all by default
+        nodes : whose tables; by default all but those that `do` set
         """
         known_state(self.states[self._node(target)], target, state)
         hard, soft = split(self.states, evidence)
         if soft or target in (hard or {}):
             raise ParameterError(OWNER, "evidence", "states of nodes other than the target", evidence)
         self._ask(self.graph.log_partition, evidence)  # unknown nodes and states, by name
-        wanted = self.nodes if nodes is None else [self._node(node) for node in nodes]
+        free = [node for node in self.nodes if node not in self._actions]
+        wanted = free if nodes is None else [self._node(node) for node in nodes]
         try:
             return analysis.sensitivity(self.definition_, self.memory_limit, target, state, hard or {}, share, wanted)
         except ZeroProbabilityError as error:

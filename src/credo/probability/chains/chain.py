@@ -225,7 +225,8 @@ class MarkovChain:
     def mixing_time(self, eps: float = 0.25) -> int:
         """Fewest steps after which the law is within `eps` of π in total variation, from whatever state.
 
-        By repeated squaring, O(n³ log t): chains of up to a few thousand states. `NotIdentifiedError` if it never is.
+        By repeated squaring, O(n³ log t): chains of up to a few thousand states. `NotIdentifiedError` if it never is,
+        `MemoryLimitError` beyond some 11,000 states.
         """
         if not self.is_regular:
             raise NotIdentifiedError(
@@ -239,7 +240,7 @@ class MarkovChain:
                 f"from {FINEST:g}, below which rounding decides, to 1 (exclusive)",
                 eps,
             )
-        return steps_to_mix(self._P.toarray(), np.asarray(self._only_stationary(), dtype=np.float64), eps)
+        return steps_to_mix(self._P, np.asarray(self._only_stationary(), dtype=np.float64), eps)
 
     def distance_to_stationary(self, start: Any, steps: int) -> np.ndarray:
         """Total variation distance ½ Σ |law_t − π| for t = 0 … steps."""
@@ -309,7 +310,7 @@ class MarkovChain:
         times: list[Any] = [np.inf] * self.n_states
         for law in self._stationary:
             for i in np.flatnonzero(law != 0):
-                times[i] = 1 / law[i]
+                times[i] = 1 / law[i] if self._exact is not None else float(1 / law[i])
         return dict(zip(self.states, times, strict=True))
 
     def diagram(self) -> Diagram:

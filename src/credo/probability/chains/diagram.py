@@ -39,7 +39,7 @@ class Diagram:
             raise UnavailableError(
                 f"A diagram of {len(names)} states cannot be read.",
                 value=len(names),
-                remedy=f"Draw at most {MOST_STATES}: lump states first.",
+                remedy=f"Draw at most {MOST_STATES}: a chain of groups of states, or of one of its `classes`.",
             )
         table = P.tocoo()
         ends = zip(table.row.tolist(), table.col.tolist(), table.data.tolist(), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,6 +124,7 @@ def learn_chain(paths: Iterable[Any], states: Sequence[Hashable] | None = None, 
     if unhashable:
         raise ParameterError("learn_chain", "paths", "sequences of hashable states", unhashable[0])
     if states is None:
+        _refuse_gaps(listed)
         seen = dict.fromkeys(state for path in listed for state in path)
         try:
             states = sorted(seen)  # type: ignore[type-var]
@@ -149,14 +150,32 @@ def _listed(paths: Iterable[Any]) -> list[list[Hashable]]:
         raise ParameterError(
             "learn_chain", "paths", "a path, or a list of paths", paths, "Of a data frame pass a column, frame[name]."
         )
+    paths = paths.tolist() if isinstance(paths, np.ndarray) else paths  # Python's own numbers as names
     listed = [p.tolist() if hasattr(p, "tolist") and np.ndim(p) else p for p in paths]
     nested = [isinstance(p, (list, tuple)) for p in listed]
     return [list(p) for p in listed] if listed and all(nested) else [listed]
 
 
+def _refuse_gaps(paths: list[list[Hashable]], named: Mapping[Hashable, int] | None = None) -> None:
+    """A NaN is nobody's state: each would be a new one, for none equals another."""
+    for number, path in enumerate(paths):
+        for step, state in enumerate(path):
+            if named is not None and state in named:
+                continue
+            if state is None or type(state).__name__ in ("NAType", "NaTType") or state != state:
+                raise DataError(
+                    f"learn_chain: step {step} of path {number} is missing ({state!r}).",
+                    value=state,
+                    rows=[number],
+                    remedy="Cut the path there: the parts before and after it are two paths of a list.",
+                )
+
+
 def _counts(paths: Iterable[Any], states: tuple[Hashable, ...]) -> np.ndarray:
     index, counts = {state: i for i, state in enumerate(states)}, np.zeros((len(states),) * 2)
-    for number, path in enumerate(_listed(paths)):
+    listed = _listed(paths)
+    _refuse_gaps(listed, index)
+    for number, path in enumerate(listed):
         unknown = [state for state in path if state not in index]
         if unknown:
             raise DataError(

@@ -7,12 +7,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse.linalg as linear
 
-from credo.errors import NumericalError, ParameterError
+from credo.errors import MemoryLimitError, NumericalError, ParameterError
 
 __all__ = ["after", "distances_to", "gap_of", "steps_to_mix"]
 
 # All eigenvalues of a dense matrix of this size take seconds; beyond, Arnoldi iteration finds the two largest.
 DENSE = 1000
+# Krylov vectors held, and restarts: some 10,000 products with P. A gap that takes more is too small for this.
+KRYLOV, RESTARTS = 60, 200
+# Bytes of dense powers: a dozen of 4,000 states.
+MEMORY_LIMIT = 4 * 2**30
 
 
 def gap_of(P: Any) -> float:
@@ -24,7 +28,8 @@ def gap_of(P: Any) -> float:
         values = np.sort(np.abs(np.linalg.eigvals(P.toarray())))
         return float(max(1.0 - values[-2], 0.0))
     try:
-        values = linear.eigs(P, k=2, which="LM", return_eigenvectors=False, v0=np.ones(n) + np.arange(n) / n)
+        values = linear.eigs(P, k=2, which="LM", return_eigenvectors=False, v0=np.ones(n) + np.arange(n) / n,
+                             ncv=KRYLOV, maxiter=RESTARTS)  # fmt: skip
     except linear.ArpackNoConvergence as error:
         raise NumericalError(
             "MarkovChain.spectral_gap: Arnoldi iteration did not settle; the gap is too small to tell from 0.",
@@ -34,9 +39,20 @@ def gap_of(P: Any) -> float:
     return float(max(1.0 - np.sort(np.abs(values))[0], 0.0))
 
 
-def steps_to_mix(P: np.ndarray, pi: np.ndarray, eps: float) -> int:
-    """Fewest t with max_i ½ Σ_j |Pᵗ_ij − π_j| ≤ eps; the distance never rises with t, so squares bracket it."""
-    squares = [P]
+def steps_to_mix(P: Any, pi: np.ndarray, eps: float) -> int:
+    """Fewest t with max_i ½ Σ_j |Pᵗ_ij − π_j| ≤ eps; the distance never rises with t, so squares bracket it.
+
+    `MemoryLimitError` before 4 dense powers of the sparse P would exceed 4 GiB.
+    """
+    needed = 4 * 8 * P.shape[0] ** 2
+    if needed > MEMORY_LIMIT:
+        raise MemoryLimitError(
+            f"MarkovChain.mixing_time: powers of {P.shape[0]:,} states would need {needed / 2**30:.3g} GiB and more, "
+            f"above {MEMORY_LIMIT / 2**30:.3g} GiB.",
+            value=needed,
+            remedy="Follow distance_to_stationary(start, steps) from the starts that matter.",
+        )
+    squares = [P.toarray()]
     while _distance(squares[-1], pi) > eps:
         if len(squares) > 60:
             raise NumericalError("MarkovChain.mixing_time is beyond 10^18 steps.", value=_distance(squares[-1], pi))

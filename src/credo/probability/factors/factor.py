@@ -169,6 +169,7 @@ class Factor:
         if not isinstance(other, Factor):
             return self / Factor((), other)
         a, b, names, states, logs = self._lined_up(other)
+        tables.check_memory("quotient", a, b)
         zero = -np.inf if logs else 0
         if np.any((b == zero) & (a != zero)):
             raise ZeroProbabilityError(

@@ -5,18 +5,21 @@ Floating and exact tables share the ordinary operators; tables of logarithms hav
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
 import numpy as np
 
-from credo.errors import NumericalError, ParameterError
+from credo.errors import MemoryLimitError, NumericalError, ParameterError
 from credo.probability.masses import exactly
 
-__all__ = ["as_logs", "as_table", "divide", "maximum", "multiply", "to_log", "total"]
+__all__ = ["as_logs", "as_table", "check_memory", "divide", "maximum", "multiply", "to_log", "total"]
 
 # The smallest normal number: a table whose largest entry is below has lost digits, or everything.
 SMALLEST = float(np.finfo(np.float64).tiny)
+# Bytes of one table: what a machine of these days spares without swapping.
+MEMORY_LIMIT = 4 * 2**30
 
 
 def as_table(values: Any) -> np.ndarray:
@@ -52,7 +55,8 @@ def as_logs(log_values: Any) -> np.ndarray:
 def _refuse(wrong: np.ndarray, table: np.ndarray, parameter: str, constraint: str) -> None:
     if np.any(wrong):
         place = tuple(int(i) for i in np.argwhere(wrong)[0])
-        raise ParameterError("Factor", f"{parameter}[{', '.join(map(str, place))}]", constraint, table[place])
+        where = f"[{', '.join(map(str, place))}]" if place else ""
+        raise ParameterError("Factor", f"{parameter}{where}", constraint, table.item(*place))
 
 
 def _beyond(what: str, largest: float) -> NumericalError:
@@ -68,7 +72,18 @@ def to_log(table: np.ndarray) -> np.ndarray:
         return np.log(table.astype(np.float64))
 
 
+def check_memory(what: str, a: np.ndarray, b: np.ndarray) -> None:
+    needed = 8 * math.prod(np.broadcast_shapes(a.shape, b.shape))
+    if needed > MEMORY_LIMIT:
+        raise MemoryLimitError(
+            f"Factor: the table of a {what} would need {needed / 2**30:.3g} GiB, above {MEMORY_LIMIT / 2**30:.3g} GiB.",
+            value=needed,
+            remedy="Ask a FactorGraph of the factors, which forms no table over all variables, or condition first.",
+        )
+
+
 def multiply(a: np.ndarray, b: np.ndarray, logs: bool) -> np.ndarray:
+    check_memory("product", a, b)
     if logs:
         return a + b
     with np.errstate(over="ignore", under="ignore"):

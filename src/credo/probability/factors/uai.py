@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from credo.errors import FileFormatError, MissingFileError
+from credo.errors import FileFormatError, MissingFileError, ParameterError, StorageError
 from credo.probability.factors.factor import Factor
 from credo.probability.factors.graph import FactorGraph
 
@@ -39,7 +39,11 @@ def read_uai(path: str | Path) -> FactorGraph:
             raise FileFormatError(
                 f"{path}: table {k} has {math.prod(shape)} entries by its scope, not {said}.", value=said
             )
-        factors.append(Factor(scope, words.numbers(said, f"entries of table {k}").reshape(shape)))
+        table = words.numbers(said, f"entries of table {k}").reshape(shape)
+        try:
+            factors.append(Factor(scope, table))
+        except ParameterError as error:  # a variable twice; an entry below 0
+            raise FileFormatError(f"{path}: table {k} is none: {error}", value=error.value) from None
     words.end()
     held = {v for scope in scopes for v in scope}
     return FactorGraph([*factors, *(Factor([v], np.ones(n)) for v, n in enumerate(sizes) if v not in held)])
@@ -66,6 +70,8 @@ class _Words:
             self.words = Path(path).read_text(encoding="utf-8").split()
         except FileNotFoundError:
             raise MissingFileError(f"There is no file {str(path)!r}.", value=path) from None
+        except OSError as error:
+            raise StorageError(f"{path} cannot be read: {error.strerror}.", value=path) from None
         except UnicodeDecodeError:
             raise FileFormatError(f"{path}: not a text file.", value=path) from None
 

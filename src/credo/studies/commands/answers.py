@@ -57,7 +57,9 @@ class Bound(NamedTuple):
         found = _BOUND.fullmatch(text)
         try:
             assert found is not None
-            return cls(found[1], -1.0 if found[2] == ">=" else 1.0, float(found[3] or 0.0))
+            limit = float(found[3] or 0.0)
+            assert math.isfinite(limit)
+            return cls(found[1], -1.0 if found[2] == ">=" else 1.0, limit)
         except (AssertionError, ValueError):
             raise ParameterError("Bound", "text", "KEY, KEY<=NUMBER or KEY>=NUMBER", text) from None
 

@@ -9,7 +9,6 @@ n³/3 flops factor, 2n³/3 more invert for a gradient; arrays are overwritten so
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,8 +17,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from credo.errors import NotPositiveDefiniteError, NumericalError
+from credo.errors import NotPositiveDefiniteError
 from credo.kernels import Kernel
+from credo.models.gaussian_process.solvers.memory import require
 from credo.numerics.cholesky import JITTERS, log_determinant, solve_lower
 from credo.saving.registry import register
 
@@ -61,14 +61,8 @@ class Exact:
     @staticmethod
     def require_memory(n: int) -> None:
         """`NumericalError` if five n × n arrays are more than the machine's memory."""
-        needed, memory = 8.0 * ARRAYS * n * n, _memory()
-        if needed > memory:
-            raise NumericalError(
-                f"An exact Gaussian process of {n} rows needs {needed / 2**30:.0f} GiB; "
-                f"this machine has {memory / 2**30:.0f}.",
-                value=n,
-                remedy='Use solver="auto", or one of solvers.Vecchia and solvers.Inducing.',
-            )
+        remedy = 'Use solver="auto", or one of solvers.Vecchia and solvers.Inducing.'
+        require("An exact Gaussian process", n, 8.0 * ARRAYS * n * n, remedy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,11 +216,3 @@ def _clear_above(lower: np.ndarray) -> None:
         corner = lower[i : i + BLOCK, i : i + BLOCK]
         corner *= BELOW[: len(corner), : len(corner)]
         lower[i : i + BLOCK, i + BLOCK :] = 0.0
-
-
-def _memory() -> float:
-    """Bytes of physical memory; ∞ where the system does not say."""
-    try:
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):
-        return np.inf

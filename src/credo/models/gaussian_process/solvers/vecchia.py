@@ -27,9 +27,9 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse
 
-from credo.errors import NotPositiveDefiniteError, NumericalError, ParameterError
+from credo.errors import NotPositiveDefiniteError, ParameterError
 from credo.kernels import Kernel
-from credo.models.gaussian_process.solvers.exact import _memory
+from credo.models.gaussian_process.solvers.memory import require
 from credo.models.gaussian_process.solvers.vecchia_blocks import Blocks, goes_by_arrays, lanes, stacked
 from credo.models.gaussian_process.solvers.vecchia_order import Boxes, Layout, arrange, column_scales
 from credo.numerics.cholesky import JITTERS, solve_lower
@@ -41,6 +41,7 @@ __all__ = ["Vecchia", "VecchiaAt", "VecchiaFactor"]
 T = TypeVar("T")
 # A pivot loses as many units of rounding as rows were subtracted from it; below that it is noise.
 EPSILON = float(np.finfo(np.float64).eps)
+FEWER = "State a smaller n_neighbors, ask for fewer rows at once, or use solvers.Inducing."
 # Chunks of rows whose sums are added in order: fixed, so that results do not depend on the number of threads.
 CHUNKS = 8
 # Seconds a pair of a block, beyond those a column and a neighbour (measured at s = 31, d = 8 on one core of 2022).
@@ -95,7 +96,7 @@ class Vecchia:
         terms : of so many rows, evenly through the ordering, the conditional densities stand for those of all n: an
             unbiased evidence and gradient for terms/n of the cost, to approach the optimum with
         """
-        _require_memory(self.cost(kernel, *X.shape)[1], f"Vecchia with {self.n_neighbors} neighbours and {len(X)} rows")
+        require(f"Vecchia with {self.n_neighbors} neighbours", len(X), self.cost(kernel, *X.shape)[1], FEWER)
         return VecchiaAt(self, arrange(X * column_scales(kernel, X), self.n_neighbors, self.ordering, terms))
 
     def cost(self, kernel: Kernel, n: int, d: int) -> tuple[float, float]:
@@ -198,7 +199,7 @@ class VecchiaFactor:
         if not m:
             return np.empty((0, U.shape[1])), np.empty((0, 0) if joint else 0)
         if joint:
-            _require_memory(24.0 * m * m, f"Covariances of {m} new rows")
+            require("The covariance", m, 24.0 * m * m, FEWER)
         wanted = self.options.n_predict or 4 * self.options.n_neighbors
         near = self._boxes.nearest(X * self._scales, np.full(m, n), min(n, wanted))
         itself = np.arange(n, n + m)[:, None]
@@ -274,15 +275,6 @@ def _factor(C: np.ndarray, noise: np.ndarray, index: np.ndarray) -> tuple[np.nda
     u, failed = np.empty((s, width)), np.empty(width, dtype=np.int64)
     vecchia_kernels.factor(C, noise, index, s * EPSILON, u, np.empty((1, width)), failed)
     return u, failed
-
-
-def _require_memory(needed: float, what: str) -> None:
-    if needed > _memory():
-        raise NumericalError(
-            f"{what} need {needed / 2**30:.0f} GiB; this machine has {_memory() / 2**30:.0f}.",
-            value=needed,
-            remedy="State a smaller n_neighbors, ask for fewer rows at once, or use solvers.Inducing.",
-        )
 
 
 def _mapped(chunk: Callable[[Iterator[np.ndarray]], T], index: np.ndarray) -> list[T]:

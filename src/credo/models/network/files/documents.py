@@ -160,6 +160,8 @@ def _parsed(source: Source) -> dict[str, Any]:
         found = json.loads(text, object_pairs_hook=unique, parse_constant=refused)
     except json.JSONDecodeError as error:
         raise NetworkFileError(source.path, (error.lineno, error.colno), f"this is no JSON: {error.msg}") from error
+    except NetworkFileError:
+        raise
     except (RecursionError, ValueError) as error:
         said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise NetworkFileError(source.path, None, said) from error

@@ -104,16 +104,17 @@ def _is_number(cell: Any) -> bool:
 
 def _native(owner: str, frame: Any) -> Any:
     import narwhals as nw
+    import polars as pl
 
     try:
         made: Any = nw.from_native(frame)
-    except TypeError as error:
+        return made.collect() if isinstance(made, nw.LazyFrame) else made
+    except (TypeError, nw.exceptions.NarwhalsError, pl.exceptions.PolarsError) as error:
         raise DataError(
-            f"{owner}: the table cannot be read.",
+            f"{owner}: the table cannot be read: {' '.join(str(error).split())[:200]}",
             value=type(frame).__name__,
             remedy="Give a pandas, polars or Arrow table, a mapping from nodes to cells, or a list of dicts.",
         ) from error
-    return made.collect() if isinstance(made, nw.LazyFrame) else made
 
 
 def with_columns(owner: str, frame: Any, nodes: Sequence[str], made: Mapping[str, Any]) -> Any:

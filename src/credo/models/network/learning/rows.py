@@ -143,7 +143,7 @@ def _weighted(owner: str, rows: CodedRows, weights: Any) -> CodedRows:
     try:
         w = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(owner, "weights", f"{rows.n_rows} numbers ≥ 0, not all 0", weights) from None
+        raise ParameterError(owner, "sample_weight", f"{rows.n_rows} numbers ≥ 0, not all 0", weights) from None
     if w.shape != (rows.n_rows,) or not np.all(np.isfinite(w)) or np.any(w < 0.0) or not w.sum() > 0.0:
-        raise ParameterError(owner, "weights", f"{rows.n_rows} numbers ≥ 0, not all 0", weights)
+        raise ParameterError(owner, "sample_weight", f"{rows.n_rows} numbers ≥ 0, not all 0", weights)
     return replace(rows, weights=w).taken(w > 0.0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.errors import MemoryLimitError, ParameterError
-from credo.models.network.findings import OWNER
+from credo.errors import MemoryLimitError, ParameterError, ZeroProbabilityError
+from credo.models.network.findings import OWNER, explained, split
 from credo.models.network.sampling.approximate import approximate_marginals
 from credo.models.network.sampling.estimates import MarginalEstimates
 from credo.models.network.sampling.forward import forward_sample, likelihood_weighting
@@ -32,7 +33,18 @@ def sample(
     rng = as_generator(random_state)
     if evidence is None or (isinstance(evidence, Mapping) and not evidence):
         return forward_sample(network.definition_, n, rng)
-    return posterior_sample(network.definition_, n, evidence, rng, memory_limit=network.memory_limit)
+    with _conflicts_named(network, evidence):
+        return posterior_sample(network.definition_, n, evidence, rng, memory_limit=network.memory_limit)
+
+
+@contextlib.contextmanager
+def _conflicts_named(network: BayesianNetwork, evidence: Mapping[str, Any] | None) -> Iterator[None]:
+    """Evidence that cannot be is an error that names findings which exclude each other, as elsewhere."""
+    try:
+        yield
+    except ZeroProbabilityError as error:
+        found = split(network.states, evidence)
+        raise explained(network.states, network.graph, error, *found, actions=network._actions) from error
 
 
 def estimate_marginals(
@@ -52,7 +64,8 @@ def estimate_marginals(
         raise ParameterError(OWNER, "options", f"among {', '.join(allowed)}, of method={method!r}", strange[0])
     rng = as_generator(random_state)
     if method == "auto":
-        return approximate_marginals(network, evidence, rng, **options)
+        with _conflicts_named(network, evidence):
+            return approximate_marginals(network, evidence, rng, **options)
     return METHODS[method](network.definition_, evidence, rng, **options)
 
 
@@ -60,7 +73,8 @@ def marginals_beyond_memory(
     network: BayesianNetwork, evidence: Mapping[str, Any] | None
 ) -> dict[str, dict[Any, float]]:
     """{node: {state: p}}: by a cut-set, else by draws that are the same each time, and a warning."""
-    found = approximate_marginals(network, evidence, np.random.default_rng(0))
+    with _conflicts_named(network, evidence):
+        found = approximate_marginals(network, evidence, np.random.default_rng(0))
     return {node: dict(law) for node, law in found.marginals.items()}
 
 
@@ -71,7 +85,8 @@ def query_beyond_memory(
     names = [target] if isinstance(target, str) else list(target)
     if joint and len(names) > 1:
         raise error
-    found = approximate_marginals(network, evidence, np.random.default_rng(0), targets=names)
+    with _conflicts_named(network, evidence):
+        found = approximate_marginals(network, evidence, np.random.default_rng(0), targets=names)
     laws = {
         name: Factor(name, np.array(list(found.marginals[name].values())), [network.states[name]]) for name in names
     }
