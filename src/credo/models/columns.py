@@ -8,9 +8,12 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from credo.blocks.source import Source
-from credo.errors import ParameterError
+from credo.errors import DataError, ParameterError
 
-__all__ = ["checked_rows", "checked_weights", "column_names", "note_columns"]
+__all__ = ["checked_rows", "checked_weights", "column_names", "note_columns", "require_range"]
+
+# Sums of squares of larger values overflow.
+LARGEST = 1e149
 
 
 def checked_rows(model: Any, X: Any, **how: Any) -> np.ndarray:
@@ -28,6 +31,20 @@ def checked_weights(owner: str, sample_weight: Any, X: Any) -> np.ndarray | None
     if not weights.sum() > 0:
         raise ParameterError(f"{owner}.fit", "sample_weight", "not all zero", sample_weight)
     return weights
+
+
+def require_range(X: Any) -> None:
+    """Raise `DataError` where squares of the rows X, dense or sparse, leave float64; missing cells are passed over."""
+    values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
+    if not values.size or not max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > LARGEST:
+        return
+    columns = X.tocoo().col if hasattr(X, "tocsr") else np.broadcast_to(np.arange(X.shape[1]), X.shape)
+    column = int(np.asarray(columns)[np.abs(values) > LARGEST].min())
+    raise DataError(
+        f"The values in column {column} of X are too large for float64 sums of squares.",
+        value=column,
+        remedy="Rescale the columns to below 1e149.",
+    )
 
 
 def note_columns(model: Any, source: Source, n_columns: int) -> None:

@@ -13,6 +13,7 @@ from credo.blocks.reduction import reduce
 from credo.blocks.source import Block, Source
 from credo.distributions.normal_inverse_wishart import NormalInverseWishart
 from credo.errors import DataError, DataWarning, ParameterError, warn
+from credo.models.columns import require_range
 from credo.models.discriminant.equations import fourth_moment, ledoit_wolf_share, shrunk
 from credo.models.discriminant.family import DiscriminantFamily
 from credo.models.discriminant.missing import complete
@@ -95,6 +96,7 @@ class Discriminant(GenerativeClassifier):
             self, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite="allow-nan",
             ensure_min_samples=self._needs_two if reset else 1,
         )  # fmt: skip
+        require_range(rows)
         return rows
 
     def _known_classes(self, n_classes: int) -> np.ndarray | None:

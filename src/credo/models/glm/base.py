@@ -16,7 +16,7 @@ from credo.distributions.likelihoods import Likelihood
 from credo.distributions.scalar import ScalarFamily
 from credo.errors import ConvergenceWarning, DataError, ParameterError, UnavailableError
 from credo.inference.exact.sparse import is_sparse
-from credo.models.columns import checked_rows, checked_weights, note_columns
+from credo.models.columns import checked_rows, checked_weights, note_columns, require_range
 from credo.models.copies import merged
 from credo.models.evidence import Evidence
 from credo.models.glm.equations import predictors
@@ -91,6 +91,7 @@ class GlmEstimator(Readable, BaseEstimator):
                 )
             return X
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], accept_sparse="csr")
+        require_range(X)
         y = self._checked_outcomes(y)
         weights = checked_weights(owner, sample_weight, X)
         offset = self._offset(offset, X.shape[0], "fit")

@@ -18,7 +18,7 @@ from credo.errors import DataError, ParameterError, warn
 from credo.inference.em import EMFit, EMModel, best_of
 from credo.inference.em.model import merge
 from credo.inference.result import Result
-from credo.models.columns import checked_rows, checked_weights, note_columns
+from credo.models.columns import checked_rows, checked_weights, note_columns, require_range
 from credo.models.convergence import FitConvergenceWarning
 from credo.models.mixture.expectation import normalise
 from credo.numerics.random import as_generator
@@ -175,6 +175,7 @@ class EMEstimator(BaseEstimator):
         how = {"dtype": [np.float64, np.float32], "ensure_all_finite": finite}
         if reset:
             rows: Any = validate_data(self, X, ensure_min_samples=2, **how)
+            require_range(rows)
             return rows
         return checked_rows(self, X, **how)
 
