@@ -23,8 +23,9 @@ def tail_shape(x: Any) -> np.ndarray:
     to estimate.
 
     >>> rng = np.random.default_rng(0)
-    >>> tail_shape(np.column_stack([rng.normal(size=4000), rng.standard_cauchy(4000)])).round(1).tolist()
-    [-0.1, 0.9]
+    >>> k = tail_shape(np.column_stack([rng.normal(size=4000), rng.standard_cauchy(4000)]))
+    >>> bool(k[0] < 0.1), bool(k[1] > 0.8)
+    (True, True)
 
     Reference: Vehtari, Simpson, Gelman, Yao and Gabry, JMLR 25(72) (2024), §6.
     """

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.blocks.array import ArraySource
 from credo.blocks.source import Source
+from credo.diagnostics.psis import K_RELIABLE
 from credo.distributions.likelihoods import Likelihood
 from credo.distributions.scalar import ScalarFamily
 from credo.errors import ConvergenceWarning, DataError, ParameterError, UnavailableError
@@ -21,6 +22,7 @@ from credo.models.copies import merged
 from credo.models.evidence import Evidence
 from credo.models.glm.equations import predictors
 from credo.models.glm.fitting import GlmFit, GlmSpecification
+from credo.models.glm.ladder import ENOUGH
 from credo.models.glm.sparse import fit_any
 from credo.models.priors import resolve_intercept_prior
 from credo.models.reading import Readable, fit_model
@@ -31,9 +33,6 @@ __all__ = ["PREDICTIVE_POINTS", "GlmEstimator", "GlmRegressor", "in_chunks"]
 
 # Points a prediction averages over, a prefix of the lattice: 5 µs a row, and an error of some 0.1 % of a probability.
 PREDICTIVE_POINTS = 1024
-# Points that check and correct the fit to a fold, a quarter of the usual: it is there to be scored, with as many points
-# as a prediction averages over; its coefficients are not shown.
-FOLD_POINTS = 1024
 ROWS = 512
 # Rows up to which they are put in order first, a millisecond: where chains may run, and small sums differ by order.
 SORTED, SORTED_CELLS = 2000, 1_000_000
@@ -45,7 +44,6 @@ class GlmEstimator(Readable, BaseEstimator):
     """Rows and outcomes in, attributes out; a subclass says its likelihood and how it predicts."""
 
     _classify = False
-    _most_points: int | None = None  # of the weights, where a fit is one of many
 
     def __init__(
         self,
@@ -121,7 +119,6 @@ class GlmEstimator(Readable, BaseEstimator):
             prior=self.prior,
             inference=self.inference,
             classify=self._classify,
-            most_points=self._most_points,
             names=None if names is None else tuple(map(str, names)),
             **particular,
         )
@@ -164,7 +161,9 @@ class GlmEstimator(Readable, BaseEstimator):
         """Of importance weights that failed, whether shown as they are or replaced by chains, which have none."""
         certificate = self.result_.certificate
         k = max(certificate.get("pareto_k", -np.inf), certificate.get("pareto_k_variance", -np.inf))
-        if self.result_.inference == "laplace" and not self.result_.ok:
+        # Too few points behind the variances leave the sum of the weights as it is.
+        holds = self.result_.status == "not_certified" and k < K_RELIABLE and certificate["ess"] >= ENOUGH
+        if self.result_.inference == "laplace" and not self.result_.ok and not holds:
             return f"its importance weights failed their certificate (Pareto k̂ {k:.2f})"
         if self.inference == "auto" and self.result_.inference in ("hmc", "nuts"):
             return "the importance weights about its mode failed their certificate"
@@ -176,11 +175,9 @@ class GlmEstimator(Readable, BaseEstimator):
         return fresh.set_params(inference="laplace") if self.inference == "auto" else fresh
 
     def _fit_fold(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        fresh = self.for_ranking()
-        fresh._most_points = FOLD_POINTS
         with warnings.catch_warnings():  # the fit to all rows has said it
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return fit_model(fresh, X, y, sample_weight)
+            return fit_model(self.for_ranking(), X, y, sample_weight)
 
     # -- prediction ----------------------------------------------------------------------------------------------
 

@@ -76,7 +76,7 @@ def climb(
             "The coefficients can fit every row exactly, so there is no joint mode, and the posterior was sampled.",
         )
     elif inference not in ENGINES:
-        draws, result = _weighted(data, prior, mode, n_rows, saturated, specification.most_points or POINTS[0])
+        draws, result = _weighted(data, prior, mode, n_rows, saturated)
         if result.ok:
             return draws, result
         # Chains have the same funnel to go down, for minutes, and are seldom certified where the rows are exact.
@@ -94,11 +94,10 @@ def climb(
 
 
 def _weighted(
-    data: DataTerm, prior: GlmPrior, mode: GlmMode, n_rows: int, saturated: bool, most: int
+    data: DataTerm, prior: GlmPrior, mode: GlmMode, n_rows: int, saturated: bool
 ) -> tuple[WeightedDraws, Result]:
     """One Gaussian with weights; or, where it wastes points or there is none, one at every (ψ, τ)."""
-    n_points = min(most, next((s for s in POINTS if s * n_rows <= EVALUATIONS), POINTS[-1]))
-    plenty = PLENTY if most >= POINTS[0] else 0.0
+    n_points = next((s for s in POINTS if s * n_rows <= EVALUATIONS), POINTS[-1])
     nests = accepts_nesting(data, prior)
     draws = None
     if not saturated:
@@ -109,12 +108,12 @@ def _weighted(
                 raise
     if draws is not None:
         result = _laplace_result(mode, draws)
-        settled = not nests and (not result.ok or draws.variance_ess() >= plenty)
+        settled = not nests and (not result.ok or draws.variance_ess() >= PLENTY)
         if draws.ess >= EFFICIENT * n_points or settled:
             return draws, result
     for more in MORE:
         found, result = _with_points(data, prior, mode, more * n_points, nests)
-        settled = result.ok and found.variance_ess() >= plenty
+        settled = result.ok and found.variance_ess() >= PLENTY
         # beyond a k̂ of 1 weights have no mean: more points are as lost
         if settled or found.k_hat >= 1.0 or MORE[-1] * n_points * n_rows > EVALUATIONS:
             break

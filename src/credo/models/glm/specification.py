@@ -29,7 +29,6 @@ class GlmSpecification:
     levels : all labels in their order; by default those found, sorted
     predictor_sd : scale of the half-Normal hyperprior on the sd of the linear predictor, under a learned prior
     names : of the columns; x0, x1, ... by default
-    most_points : limit on the points that check and correct the Gaussian; None: as many as are affordable
     """
 
     owner: str
@@ -42,4 +41,3 @@ class GlmSpecification:
     levels: np.ndarray | None = None
     predictor_sd: float = PREDICTOR_SD
     names: tuple[str, ...] | None = None
-    most_points: int | None = None
