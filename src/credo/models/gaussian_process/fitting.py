@@ -179,6 +179,8 @@ def choose_theta(
             **options,
         )  # fmt: skip
         return belief.at(top.theta), top.result
+    if isinstance(belief.solver, Exact):  # before some rows are fitted for nothing
+        belief.solver.require_memory(len(belief.observations.X))
     rounds = PLACES if hasattr(belief.solver, "at") else 1
     theta = belief.theta
     for _ in range(rounds):
