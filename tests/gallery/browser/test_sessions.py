@@ -86,8 +86,12 @@ def test_parameters_by_mouse_and_keys(browser: Any, server: Server) -> None:
         for _ in range(4):
             page.keyboard.press("PageUp")
         until(page, "!document.querySelector('[data-name=spread] .outside.left').hidden")
-        state = _state(page)
-        low = next(p["low"] for p in state["space"] if p["name"] == "spread")
+        for _ in range(100):  # the slider shows it before the server has heard of it
+            state = _state(page)
+            low = next(p["low"] for p in state["space"] if p["name"] == "spread")
+            if low > 0:
+                break
+            page.wait_for_timeout(100)
         assert low > 0
         assert all(card["params"]["spread"] >= low for card in state["round"]["cards"])
 
