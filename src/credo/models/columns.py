@@ -36,7 +36,8 @@ def checked_weights(owner: str, sample_weight: Any, X: Any) -> np.ndarray | None
 def require_range(X: Any) -> None:
     """Raise `DataError` where squares of the rows X, dense or sparse, leave float64; missing cells are passed over."""
     values = getattr(X, "data", X) if hasattr(X, "tocsr") else X
-    if not values.size or not max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > LARGEST:
+    ends = (0.0, 0.0) if not values.size else (np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None))
+    if not max(map(float, ends)) > LARGEST:
         return
     columns = X.tocoo().col if hasattr(X, "tocsr") else np.broadcast_to(np.arange(X.shape[1]), X.shape)
     column = int(np.asarray(columns)[np.abs(values) > LARGEST].min())

@@ -14,7 +14,7 @@ from credo.distributions.categorical import Categorical
 from credo.distributions.likelihoods import BernoulliLogit, BernoulliProbit, CategoricalLogit
 from credo.errors import DataError, ParameterError
 from credo.kernels import Kernel
-from credo.models.columns import checked_rows, checked_weights, require_range
+from credo.models.columns import checked_rows, checked_weights
 from credo.models.evidence import Outcomes
 from credo.models.gaussian_process.class_kernels import ClassKernels
 from credo.models.gaussian_process.latent import LatentFit
@@ -114,7 +114,6 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
             raise ParameterError(self._owner, "link", f"one of {tuple(LINKS)}", self.link)
         mean, rng = self._constant(), as_generator(self.random_state)
         X, y = validate_data(self, X, y, dtype=np.float64)
-        require_range(X)
         check_classification_targets(y)
         weights = checked_weights(self._owner, sample_weight, X)
         classes, codes = np.unique(y, return_inverse=True)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from credo.distributions.likelihoods import Likelihood, NegativeBinomialLog, PoissonLog
 from credo.errors import DataError, NotIdentifiedError, ParameterError
-from credo.models.columns import checked_rows, checked_weights, require_range
+from credo.models.columns import checked_rows, checked_weights
 from credo.models.evidence import Outcomes
 from credo.models.gaussian_process.latent import LatentFit
 from credo.models.gaussian_process.latent_estimator import LatentEstimator
@@ -48,7 +48,6 @@ class LatentCounts(RegressorMixin, LatentEstimator):
         self._options()
         mean, rng = self._constant(), as_generator(self.random_state)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
-        require_range(X)
         y = counts(self._owner, y)
         weights, shift = checked_weights(self._owner, sample_weight, X), self._offset(offset, len(X), "fit")
         if weights is not None:

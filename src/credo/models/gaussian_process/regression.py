@@ -15,7 +15,7 @@ from credo.distributions.normal import Normal
 from credo.errors import DataWarning, ParameterError, UnavailableError, warn
 from credo.inference.result import Result
 from credo.kernels import Kernel
-from credo.models.columns import checked_rows, checked_weights, require_range
+from credo.models.columns import checked_rows, checked_weights
 from credo.models.convergence import FitConvergenceWarning
 from credo.models.evidence import Evidence, Outcomes
 from credo.models.gaussian_process import reading
@@ -149,7 +149,6 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
             one for each, seen with noise of that sd (0 where not given)
         """
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
-        require_range(X)
         weights = checked_weights(OWNER, sample_weight, X)
         vars(self).pop("latent_", None)
         if is_robust(self.noise):
