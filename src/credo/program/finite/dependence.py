@@ -18,7 +18,7 @@ from credo.errors import UnavailableError
 from credo.program.evaluate import Program
 from credo.program.nodes import Node, described
 from credo.program.ops import OPS
-from credo.program.passes.affine import dependencies, repeats
+from credo.program.passes.affine import dependencies, matmul_map, repeats
 
 __all__ = ["Touching", "colours_of"]
 
@@ -120,9 +120,7 @@ class Touching:
             if self.nodes(parent):
                 fixed = not dependencies(other, self._memo)
                 matrix = Program([other], []).values({})[0] if fixed else np.ones(other.shape)
-                from credo.program.passes.affine import _matmul_map
-
-                found.append(_matmul_map((np.asarray(matrix) != 0).astype(np.float64), parent.shape, left)
+                found.append(matmul_map((np.asarray(matrix) != 0).astype(np.float64), parent.shape, left)
                              @ self.pattern(parent))  # fmt: skip
         return _union(found)
 

@@ -29,7 +29,9 @@ from credo.program.passes.terms import (
     times,
 )
 
-__all__ = ["Affine", "NotAffineError", "Term", "dependencies", "negated", "repeats", "same_expression"]
+__all__ = [
+    "Affine", "NotAffineError", "Term", "dependencies", "matmul_map", "negated", "repeats", "same_expression",
+]  # fmt: skip
 
 # An array of hyperparameters up to this size is taken apart into scalars; more would make a map for each.
 MOST_PARTS = 16
@@ -177,7 +179,7 @@ class Affine:
             if outer.row is not None:
                 raise NotAffineError(f"{described(node)}: a large matrix of hyperparameters", [self.in_block(other)])
             matrix = outer.vector.reshape(fixed.shape)  # type: ignore[union-attr]
-            S = _matmul_map(matrix, other.shape, left_is_fixed)
+            S = matmul_map(matrix, other.shape, left_is_fixed)
             for term in self.form(other):
                 mapped = term.mapped(S)
                 terms.append(replace(mapped, coefficient=times(mapped.coefficient, outer.coefficient)))
@@ -269,7 +271,7 @@ def _pushed_inside(node: Node) -> Node | None:
     return None
 
 
-def _matmul_map(matrix: np.ndarray, shape: tuple[int, ...], left: bool) -> Any:
+def matmul_map(matrix: np.ndarray, shape: tuple[int, ...], left: bool) -> Any:
     """The map of the cells of an array of `shape` under matrix @ array, or array @ matrix."""
     if left:
         flat = np.atleast_2d(matrix)
