@@ -17,8 +17,7 @@ Each name is imported when first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from credo._lazy import lazily
 
 #: public name → module; importing all of them takes 0.1 s, which `import credo` must not
 _MODULES = {
@@ -77,9 +76,4 @@ _MODULES = {
 __all__ = list(_MODULES)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'credo.distributions' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"credo.distributions.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _MODULES)

@@ -18,8 +18,7 @@ there alone: here the name means the module.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from credo._lazy import lazily
 
 #: public name → module; an exact fit needs the records alone, so the engines are not imported with them
 _MODULES = {
@@ -70,9 +69,4 @@ _MODULES = {
 __all__ = list(_MODULES)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'credo.inference' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"credo.inference.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _MODULES)

@@ -23,7 +23,9 @@ Turning into numbers:
 `features/`   feature maps on numeric columns
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from credo._lazy import lazily
 
 if TYPE_CHECKING:
     from credo.tables.encoder import EncodedSource, Encoder, FittedEncoder
@@ -66,10 +68,5 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    # Lazy, so that a model that needs only `features/` does not pay for the readers.
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+# So that a model that needs only `features/` does not pay for the readers.
+__getattr__ = lazily(__name__, _HOMES)

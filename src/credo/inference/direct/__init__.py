@@ -12,8 +12,7 @@ A name is imported when first used: who resamples needs no adaptive rejection.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from credo._lazy import lazily
 
 _MODULES = {
     "inversion": "inverse",
@@ -32,9 +31,4 @@ _MODULES = {
 __all__ = list(_MODULES)
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'credo.inference.direct' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"credo.inference.direct.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazily(__name__, _MODULES)

@@ -9,9 +9,7 @@
 `choose`              `choose`, what `solver="auto"` takes
 """
 
-import importlib
-from typing import Any
-
+from credo._lazy import lazily
 from credo.models.gaussian_process.solvers.base import Factored, Solver
 from credo.models.gaussian_process.solvers.exact import Exact
 
@@ -26,7 +24,4 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+__getattr__ = lazily(__name__, _LAZY)
