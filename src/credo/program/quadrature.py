@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from credo.diagnostics.psis import psis
+from credo.diagnostics.psis import K_RELIABLE, psis
 from credo.errors import NumericalError
 from credo.inference.direct.resampling import resample
 from credo.inference.gaussian_block import GaussianBlock
@@ -38,9 +38,9 @@ LATTICE, LEAST, MOST = 5.0, 300, 50_000
 FEW_ENTRIES, MOST_COSTLY = 24, 4_000
 # Errors asked for, in sds; the rougher one where so many evaluations are too many.
 TOLERANCE, ROUGH, MANY = 1e-3, 1e-2, 20_000
-# At how many draws of an interpolated density the density itself is looked at, the sd of their ratio up to which they
-# pass for draws of it, and k̂ of its weights that is reliable (Vehtari et al. 2024).
-TRIED, OFF, LARGEST_K = 200, 0.1, 0.7
+# At how many draws of an interpolated density the density itself is looked at, and the sd of their ratio up to which
+# they pass for draws of it.
+TRIED, OFF = 200, 0.1
 
 
 def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -> Found | None:
@@ -78,7 +78,7 @@ def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     }  # fmt: skip
     draw, quality = _drawn(found, draws, rows, 0 if exact else most, rng)
     certificate |= quality
-    certain = found.converged and modes.are_all and quality.get("pareto_k", 0.0) <= LARGEST_K
+    certain = found.converged and modes.are_all and quality.get("pareto_k", 0.0) <= K_RELIABLE
     advice = () if modes.are_all else (_doubt(modes),)
     result = Result("converged" if certain else "not_certified", "quadrature", certificate=certificate, advice=advice)
     theta, kept = bijection.forward(found.nodes), found.weights > 1e-12
@@ -106,7 +106,9 @@ def _drawn(
     weighed = psis(ratio(z))
     weights = np.exp(np.asarray(weighed.log_weights) - np.max(weighed.log_weights))
     again = rng.permutation(resample(weights / weights.sum(), draws, rng))
-    return z[again], {"interpolation_error": error, "pareto_k": float(weighed.k_hat)}
+    return z[again], {
+        "interpolation_error": error, "pareto_k": float(weighed.k_hat), "effective": float(weighed.ess)
+    }  # fmt: skip
 
 
 def completed(
