@@ -7,6 +7,7 @@ caller would expect (``ValueError``, ``ImportError``...), so that existing ``exc
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -36,6 +37,11 @@ __all__ = [
     "shown",
 ]
 
+# NumPy's scalars as its ``repr`` writes them: np.float64(0.1), np.True_.
+NUMPY_SCALAR = re.compile(
+    r"\bnp\.(?:(?:float|int|uint|complex|bool|str|longdouble|datetime|timedelta)\w*\(([^()]*)\)|(True|False)_)"
+)
+
 # Packages whose frames lie between a user's line and a warning: Credo itself, scikit-learn's wrappers and pools.
 _BETWEEN = {"credo", "sklearn", "joblib", "functools", "contextlib", "concurrent", "threading"}
 
@@ -45,9 +51,15 @@ def shown(value: Any, width: int = 80) -> str:
 
     >>> shown([1.0] * 100, 20)
     '[1.0, 1.0, 1.0, 1...'
+
+    A scalar of NumPy's is shown as the number it is, alone or in a list.
+
+    >>> import numpy as np
+    >>> shown((np.float64(1e-3), np.bool_(True)))
+    '(0.001, True)'
     """
     try:
-        text = " ".join(repr(value).split())
+        text = NUMPY_SCALAR.sub(r"\1\2", " ".join(repr(value).split()))
     except Exception:
         text = f"<{type(value).__name__} whose repr fails>"
     return text if len(text) <= width else text[: width - 3] + "..."
