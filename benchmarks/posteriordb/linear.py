@@ -180,5 +180,6 @@ POSTERIORS: dict[str, Callable[[], cr.Model]] = {
     "radon_all-radon_pooled": radon_all,
     "radon_mn-radon_pooled": radon_mn,
     "sblrc-blr": lambda: sblr("sblrc"),
+    "sblri-blr": lambda: sblr("sblri"),
     "sesame_data-sesame_one_pred_a": sesame,
 }

@@ -32,7 +32,7 @@ def test_errors_are_one_line(credo, tmp_path) -> None:
         (("x", "--bandwidth", "wide"), "--bandwidth must be", 2),
         (("x", "--bins", "-3"), "--bins must be", 2),
         (("x", "--interval", "2"), "--interval must be", 2),
-        (("x", "--low", "2"), "outside the support", 1),
+        (("x", "--low", "2"), "1 values of 'x' lie below --low 2", 1),
     ):
         done = credo("density", table, *arguments)
         assert done.code == code, (arguments, done.err)

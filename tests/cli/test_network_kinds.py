@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import credo as cr
+from credo.models.network.gaussian import LinearGaussianNetwork
 
 G = cr.LinearGaussian
 
@@ -210,3 +211,62 @@ def test_states_keep_their_kind_and_files_come_back_bit_for_bit(tmp_path):
     assert json.loads((tmp_path / "l.json").read_text(encoding="utf-8"))["kind"] == "linear-Gaussian network"
     with pytest.raises(cr.errors.FileFormatError, match="kind is 'linear-Gaussian network'"):
         cr.DecisionNetwork.read(tmp_path / "l.json")
+
+
+@pytest.fixture(scope="module")
+def gauges(tmp_path_factory):
+    """A table of numbers with a column of words, and one of arrows."""
+    rng = np.random.default_rng(0)
+    rain, dam = rng.normal(20, 8, 300), rng.normal(1, 0.3, 300)
+    level = 0.5 + 0.05 * rain + dam + rng.normal(0, 0.2, 300)
+    path = tmp_path_factory.mktemp("gauges") / "gauges.csv"
+    site = ["north", "south"] * 150
+    pl.DataFrame({"rain": rain, "dam": dam, "level": level, "day": range(300), "site": site}).write_csv(path)
+    (path.parent / "arrows.csv").write_text("parent,child\nrain,level\n")
+    return path
+
+
+def test_learn_numbers(credo, gauges, tmp_path):
+    out = tmp_path / "gauges.json"
+    drop = ("--drop", "site", "--drop", "day")
+    done = credo("network", "learn", gauges, "--kind", "gaussian", *drop, "-o", out, "--json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)
+    arrows = {(edge["parent"], edge["child"]): edge["directed"] for edge in told["edges"]}
+    assert arrows == {("dam", "level"): True, ("rain", "level"): True}
+    assert abs(told["equations"]["level"]["coefficients"]["rain"] - 0.05) < 0.01
+    frame = pl.read_csv(gauges).drop("site", "day")
+    assert LinearGaussianNetwork.read(out) == LinearGaussianNetwork.learn(frame)
+    given = tmp_path / "given.credo"
+    done = credo(
+        "network", "learn", gauges, "--kind", "gaussian", "--drop", "site", "--structure", gauges.parent / "arrows.csv",
+        "-o", given,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert cr.load(given).edges == (("rain", "level"),)
+    assert cr.load(given).nodes == ("rain", "dam", "level", "day")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (("--kind", "gaussian"), 1, "column site holds category cells, and this network real numbers alone"),
+        (("--kind", "gauss"), 2, "--kind must be states or gaussian"),
+        (("--kind", "gaussian", "-o", "x.bif"), 2, "ends in .json, .credo"),
+        (("--kind", "gaussian", "--drop", "site", "--score", "k2"), 2, "--score must be bic, bge or aic"),
+        (("--kind", "gaussian", "--drop", "site", "--sample-size", "2"), 2, "left out unless --score is bge"),
+        (("--kind", "gaussian", "--drop", "site", "--target", "rain"), 2, "--target must be left out"),
+        (("-o", "x.uai"), 2, "UAI files cannot hold the names of columns"),
+    ],
+)
+def test_learn_refuses(credo, gauges, arguments, code, told):
+    done = credo("network", "learn", gauges, *arguments)
+    assert done.code == code
+    assert told in done.err
+
+
+def test_measured_numbers_as_states_are_said_aloud(credo, gauges, tmp_path):
+    done = credo("network", "learn", gauges, "--drop", "site", "--drop", "day", "-o", tmp_path / "g.bif")
+    assert done.code == 0
+    assert "column(s) rain, dam, level hold measured numbers" in " ".join(done.err.split())
+    assert "--kind gaussian" in " ".join(done.err.split())

@@ -67,6 +67,17 @@ def test_a_broken_pipe_is_quiet(folder: Path, houses: Path) -> None:
     assert done.stderr == ""
 
 
+def test_a_broken_pipe_is_one_fault_whatever_prints(houses: Path) -> None:
+    """`credo show FILE | head -1`: tables are drawn by rich, which would end with 1."""
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-c", START, "show", str(houses)], stdout=write, stderr=subprocess.PIPE, text=True
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
 def test_closed_output_is_no_fault(houses: Path) -> None:
     """As after `credo … >&-`: Python has no stdout then."""
     code = "import os\nos.close(1)\nimport sys\nsys.stdout = None\n" + START

@@ -157,6 +157,11 @@ def test_export_to_standard_output(credo, folder, tmp_path):
     path.write_text(credo("study", "export", folder / "a.db", "--name", "two").out, encoding="utf-8")
     assert pl.read_csv(path).height == 4
     assert len(credo("study", "export", folder / "a.db", "--name", "two", "--json").json["rows"]) == 4
+    with study_of(folder, "one") as study:
+        methods = [trial.why.get("method") for trial in study.records]
+    rows = credo("study", "export", folder / "a.db", "--name", "one", "--why", "--json").json["rows"]
+    assert [row["why_method"] for row in rows] == methods
+    assert {"why_mean", "why_sd", "why_exploitation", "why_exploration", "why_reason"} <= set(rows[0])
 
 
 @pytest.mark.parametrize(

@@ -408,6 +408,16 @@ def test_the_report_speaks_of_the_command(tune):
     assert "{x}" in report.code
 
 
+def test_what_is_left_to_gain_is_said_at_the_end(credo):
+    words = ["--sampler", "sobol", "--", *PYTHON, BOWL, "{x}", "{y}"]
+    said = credo("tune", "space.toml", "-n", 6, *words).out
+    assert "as many trials again are expected to gain" in said
+    left = credo("tune", "space.toml", "-n", 6, "--json", *words).json["left"]
+    assert 0 <= left["next"] <= left["everything"]
+    assert left["verdict"] in ("stop", "little", "go on")
+    assert credo("tune", "space.toml", "-n", 6, "--no-report", "--json", *words).json["left"] is None
+
+
 def test_a_report_that_cannot_be_written_ends_nothing(tune, credo, monkeypatch):
     from credo.errors import StorageError
 

@@ -10,8 +10,9 @@ import pytest
 import credo as cr
 from credo.errors import FileFormatError
 from credo.gallery.events import VERSION, current
-from credo.gallery.fold import GalleryState
+from credo.gallery.fold import Card, GalleryState, Round
 from credo.gallery.gallery import Gallery
+from credo.gallery.tastes import records
 from credo.studies import Event, open_storage
 
 
@@ -122,3 +123,12 @@ def test_a_study_beside_it_is_left_alone(tmp_path, space):
         assert len(study.records) == 1
     with pytest.raises(cr.errors.ParameterError, match="taste"):  # a gallery is no study
         cr.Study.load(tmp_path / "a.db", "gallery")
+
+
+def test_a_page_with_a_point_twice_as_old_ones_may_be_is_read():
+    cards = tuple(Card(f"1-{i}", {"x": x}, None, None, "") for i, x in enumerate((0.1, 0.1, 0.9)))
+    shown = Round("1", "ada", 0, 1, cards)
+    (duel,) = records(shown, {"kind": "duel", "winner": "1-0", "loser": "1-1"})
+    assert duel.kind == "skip"
+    (order,) = records(shown, {"kind": "order", "ranking": ["1-1", "1-0", "1-2"]})
+    assert order.ranking == ({"x": 0.1}, {"x": 0.9})

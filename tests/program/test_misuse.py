@@ -202,4 +202,4 @@ def test_sparse_matrices_are_refused_by_name():
     with pytest.raises(ParameterError, match="toarray"):
         m.data("X", scipy_sparse.eye_array(3))
     with pytest.raises(ParameterError, match="toarray"):
-        m.latent("w", cr.Normal(0, 1), shape=3) @ scipy_sparse.eye_array(3)
+        m.latent("w", cr.Normal(0, 1), shape=3) * scipy_sparse.eye_array(3)

@@ -150,3 +150,43 @@ def test_unobserved_counts_are_no_site():
     factor = next(f for f in m.factors if f.name == "rate")
     with pytest.raises(NotAffineError, match="Gamma"):
         recognised(factor, forms)
+
+
+def test_a_normal_whose_log_sd_is_of_the_block():
+    m, w, u, s, t, g = parts()
+    v = m.latent("v", cr.Normal(0, s), dims="group")
+    sd = cm.exp(0.3 * w[1] + v[g]) * t[g]
+    m.observed("y", cr.Normal(eta(w, u, g), sd), POSITIVE)
+    factors, latents = prepared(m)
+    block = find_block(factors, latents, sites=True)
+    assert {str(node.name) for node in block.nodes} == {"w", "u", "v"}
+    form = recognised(next(f for f in factors if f.name == "y"), block.forms)
+    assert form.law == "NormalLogScale"
+    rng = np.random.default_rng(1)
+    values = {
+        "w": rng.normal(size=2),
+        "u": rng.normal(size=3),
+        "v": rng.normal(size=3),
+        "s": 0.7,
+        "t": np.ones(3) * 1.3,
+    }
+    got = Program([form.eta], latents).values({n.number: np.asarray(values[str(n.name)]) for n in latents})[0]
+    mean = X @ values["w"] + values["u"][G]
+    np.testing.assert_allclose(got, [mean, 0.3 * values["w"][1] + values["v"][G] + np.log(1.3)], rtol=1e-12)
+    # not through a square root: the block keeps what it can have
+    other, w, u, s, t, g = parts()
+    other.observed("y", cr.Normal(X @ w, cm.sqrt(s**2 + cm.exp(u)[g]) * t[g]), POSITIVE)
+    assert {str(n.name) for n in find_block(*prepared(other), sites=True).nodes} == {"w"}
+
+
+def test_classes_by_softmax():
+    m = Model()
+    W = m.latent("W", cr.Normal(0, 1), shape=(2, 3))
+    m.observed("k", cr.Categorical(cm.softmax(X @ W)), [0, 1, 2, 2, 1, 0])
+    factors, latents = prepared(m)
+    form = recognised(next(f for f in factors if f.name == "k"), find_block(factors, latents, sites=True).forms)
+    assert (form.law, form.known) == ("CategoricalLogit", (3,))
+    at = np.random.default_rng(2).normal(size=(2, 3))
+    node = next(n for n in latents if n.name == "W")
+    got = Program([form.eta], [node]).values({node.number: at})[0]
+    np.testing.assert_allclose(got, (X @ (at[:, 1:] - at[:, :1])).T, rtol=1e-12)

@@ -59,3 +59,13 @@ def test_modes_of_like_mass_are_not_hidden():
     assert not found.result.ok
     assert found["w"].min() < -1.5
     assert found["w"].max() > 1.5
+
+
+@pytest.mark.parametrize(
+    ("inference", "who"), [("auto", "Model"), ("nuts", "chain 0"), ("map", "search 0"), ("laplace", "search 0")]
+)
+def test_starts_outside_the_support_are_named(inference, who):
+    m = cr.Model()
+    m.observed("y", cr.Normal(0, m.latent("b", cr.HalfNormal(1))), [0.3, -1.0])
+    with pytest.raises(NumericalError, match=f"{who}: the start b = -1.* is outside its support"):
+        m.fit(inference, initial={"b": -1.0})

@@ -29,6 +29,14 @@ def test_threads_run_together_and_do_not_clump() -> None:
     assert len({t["x"] for t in study.records}) == 12
 
 
+def test_as_many_at_once_as_there_are_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("joblib.effective_n_jobs", lambda n: 3 if n == -1 else 0)
+    gate = threading.Barrier(3, timeout=30)
+    study = Study(Space(x=Real(0, 1)), random_state=0, sampler="sobol")
+    study.optimize(lambda p: float(gate.wait() >= 0), 6, n_jobs=-1)
+    assert [t.state for t in study.records] == ["told"] * 6
+
+
 def test_the_model_spreads_pending_points() -> None:
     study = Study(Space(x=Real(0, 1)), random_state=0).optimize(lambda p: (p["x"] - 0.5) ** 2, 8)
     batch = sorted(study.ask()["x"] for _ in range(4))

@@ -173,6 +173,24 @@ def test_a_full_disk_is_named_and_loses_nothing(tmp_path: Path) -> None:
     again.close()
 
 
+def test_a_file_that_was_removed_or_replaced_is_noticed(tmp_path: Path) -> None:
+    """An open file that has no name any more would take every answer, and keep none."""
+    path, away = tmp_path / "s.db", tmp_path / "away.db"
+    study = Study(Space(x=Real(0, 1)), storage=path, sampler="random", random_state=0)
+    study.optimize(lambda p: p["x"], 2)
+    trial = study.ask()
+    path.rename(away)
+    for _ in ("removed", "replaced"):
+        with pytest.raises(StorageError, match="removed or replaced"):
+            study.tell(trial, 1.0)
+        path.write_bytes(away.read_bytes())
+    path.unlink()
+    away.rename(path)
+    assert study.tell(trial, 1.0).state == "told"  # it was put back
+    study.close()
+    assert [t.state for t in Study.load(path).records] == ["told"] * 3
+
+
 def test_a_lock_that_passes_is_waited_for_and_one_that_stays_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

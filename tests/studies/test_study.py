@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +52,28 @@ def test_what_was_foretold_is_in_the_objective_s_own_units() -> None:
     assert all(abs(mean - 100.0) < 2.0 for mean in means)
     assert in_own_units({"mean": [1.0, -2.0], "sd": [1.0, 1.0]}, (1.0, -1.0))["mean"] == [1.0, 2.0]
     assert in_own_units({"mean": 3.0}, (-1.0,)) == {"mean": 3.0}  # a sampler's own, of something else
+
+
+def test_proposals_as_a_table() -> None:
+    study = Study(Space(x=Real(0, 1)), random_state=0)
+    study.optimize(lambda p: (p["x"] - 0.3) ** 2, 7)
+    study.record({"x": 0.9}, 1.0)
+    table = study.proposals
+    assert table["id"].to_list() == list(range(8))
+    assert table["method"].to_list() == ["sobol"] * 5 + ["gp"] * 2 + ["recorded"]
+    for name in ("mean", "sd", "exploitation", "exploration", "feasibility"):
+        assert table[name].to_list() == [trial.why.get(name) for trial in study.records]
+    two = Study(Space(x=Real(0, 1)), ("minimize", "maximize"), random_state=0)
+    two.optimize(lambda p: (p["x"], p["x"] ** 2), 6)
+    assert [two.proposals[f"mean_{j}"][5] for j in (1, 2)] == two.records[5].why["mean"]
+    assert two.proposals["exploration"][5] == two.records[5].why["exploration"]
+    assert Study(Space(x=Real(0, 1))).proposals.height == 0
+
+
+def test_a_study_is_not_copied_but_opened_again() -> None:
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(UnavailableError, match=r"Study\.load"):
+            copied(Study(line()))
 
 
 def test_a_trial_is_shown_in_a_line() -> None:

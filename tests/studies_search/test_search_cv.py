@@ -269,6 +269,16 @@ def test_bad_arguments_are_refused_by_name(options):
         CredoSearchCV(**arguments).fit(X, Y)
 
 
+def test_the_arguments_of_randomized_search_by_their_names():
+    ours = CredoSearchCV(SVC(), SPACE, **QUICK).fit(X, Y)
+    theirs_ = CredoSearchCV(estimator=SVC(), param_distributions=SPACE, pre_dispatch="all", **QUICK).fit(X, Y)
+    assert theirs_.cv_results_["params"] == ours.cv_results_["params"]
+    assert theirs_.get_params()["param_distributions"] is SPACE
+    for twice_or_never in ({"space": SPACE, "param_distributions": SPACE}, {}):
+        with pytest.raises(ParameterError, match="given once"):
+            CredoSearchCV(SVC(), **twice_or_never, **QUICK).fit(X, Y)
+
+
 def test_a_parameter_that_the_estimator_does_not_have():
     with pytest.raises(ValueError, match="Invalid parameter"):
         CredoSearchCV(SVC(), {"alpha": [1.0, 2.0]}, **QUICK).fit(X, Y)

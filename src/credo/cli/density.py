@@ -52,6 +52,7 @@ def density(
         check_writable(output, (data,))
     with terminal.step(f"Reading {data}"):
         values, missing, name = _values(data, column, reading)
+    _check_bounds(values, column, low, high)
     from credo.reports.density import density_html, density_report
 
     with terminal.step("Smoothing"):
@@ -81,6 +82,17 @@ def _rule(option: str, text: str, names: tuple[str, ...], number: type) -> Any:
     if not 0 < value < float("inf"):
         raise ParameterError("", option, f"{', '.join(names)}, or a number > 0", text)
     return value
+
+
+def _check_bounds(values: Any, column: str, low: float | None, high: float | None) -> None:
+    """That no value lies beyond what is said to bound them."""
+    for option, bound, side, sign in (("--low", low, "below", 1.0), ("--high", high, "above", -1.0)):
+        beyond = values[:0] if bound is None else values[sign * values < sign * bound]
+        if beyond.size:
+            raise DataError(
+                f"{beyond.size} values of {column!r} lie {side} {option} {bound:g}, {beyond[0]:g} for one.",
+                columns=[column], value=float(beyond[0]), remedy=f"Leave {option} out, or move it.",
+            )  # fmt: skip
 
 
 def _values(data: str, column: str, reading: Reading) -> tuple[Any, int, str]:

@@ -122,33 +122,31 @@ def at_line(error: DataError, table: Any) -> DataError:
     )
 
 
-def checked_network_output(path: Path, data: str) -> Path:
-    """A path that a network may be written to, or an error before the work."""
+def checked_network_output(path: Path, data: str, endings: tuple[str, ...] = ENDINGS) -> Path:
+    """A path that a network of a table's columns may be written to, or an error before the work."""
     from credo.cli.rows import check_writable
 
-    if not path.name.lower().removesuffix(".gz").endswith(ENDINGS):
-        raise ParameterError("", "--output", f"a name that ends in {', '.join(ENDINGS)}", str(path))
+    plain = path.name.lower().removesuffix(".gz")
+    named = tuple(ending for ending in endings if ending != ".uai")
+    if plain.endswith(".uai") and ".uai" in endings:
+        raise ParameterError(
+            "", "--output", f"a name that ends in {', '.join(named)}: UAI files cannot hold the names of columns",
+            str(path), f"Try: --output {path.name.removesuffix('.gz').removesuffix('.uai')}.bif",
+        )  # fmt: skip
+    if not plain.endswith(endings):
+        raise ParameterError("", "--output", f"a name that ends in {', '.join(named)}", str(path))
     check_writable(path, (data,))
     return path
 
 
 def write_network_file(network: Any, path: Path, about: dict[str, Any]) -> None:
     """In the format that the name says."""
-    from credo.errors import SaveError
     from credo.saving import save
 
     if path.suffix.lower() == ".credo":
         save(network, path, about=about)
         return
-    try:
-        network.write(path)
-    except SaveError as error:
-        if "lossy=True" not in str(error):
-            raise
-        raise SaveError(
-            f"{path} cannot hold the names of nodes and states: UAI files know numbers alone.", value=str(path),
-            remedy=f"Try: --output {path.name.removesuffix('.gz').removesuffix('.uai')}.bif",
-        ) from error  # fmt: skip
+    network.write(path)
 
 
 def parsed(states: States, findings: Iterable[str] | None, option: str) -> dict[str, Any]:

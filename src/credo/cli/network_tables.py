@@ -31,9 +31,17 @@ def learn(
         Path | None,
         typer.Option(
             "--output", "-o", metavar="FILE",
-            help="Where to write it, as .bif, .xmlbif, .net, .uai or .credo; by default DATA's name with .bif.",
+            help="Where to write it, as .bif, .xmlbif, .net or .credo (--kind gaussian: .json or .credo); by default "
+            "DATA's name with .bif (.json).",
         ),
     ] = None,
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind", metavar="KIND",
+            help="states: cells are states; gaussian: cells are numbers, each column linear in its parents.",
+        ),
+    ] = "states",
     structure: Annotated[
         str,
         typer.Option(
@@ -42,7 +50,11 @@ def learn(
         ),
     ] = "hill-climb",
     score: Annotated[
-        str | None, typer.Option("--score", metavar="NAME", help="Of hill-climb: bic (the default), aic, bdeu or k2.")
+        str | None,
+        typer.Option(
+            "--score", metavar="NAME",
+            help="Of hill-climb: bic (the default), aic, bdeu or k2 (--kind gaussian: bic, aic or bge).",
+        ),
     ] = None,
     max_parents: Annotated[
         int | None, typer.Option("--max-parents", min=0, metavar="N", help="Of hill-climb: of one node.")
@@ -54,7 +66,7 @@ def learn(
         str, typer.Option("--prior", metavar="NAME", help="Of the tables: bdeu, k2, or none (maximum likelihood).")
     ] = "bdeu",
     size: Annotated[
-        float | None, typer.Option("--sample-size", metavar="N", help="Rows that the prior bdeu is worth; 1.")
+        float | None, typer.Option("--sample-size", metavar="N", help="Rows that the prior bdeu (bge) is worth; 1.")
     ] = None,
     drop: DropOption = None,
     seed: Seed = 0,
@@ -65,6 +77,12 @@ def learn(
     from credo.models.network.network import BayesianNetwork
 
     name = "network" if data == "-" else Path(data).name.removesuffix(".gz")
+    if kind != "states":
+        _learn_numbers(
+            reading, terminal, name, data, output, kind, structure, score, max_parents, target, prior, size,
+            tuple(drop or ()), seed,
+        )  # fmt: skip
+        return
     path = checked_network_output(output or Path(name).with_suffix(".bif"), data)
     with terminal.step(f"Reading {data}"):
         frame, states = read_categories(reading.open(data), tuple(drop or ()))
@@ -81,6 +99,35 @@ def learn(
         *lines, f"Wrote {path}.", "Try next:",
         f"  {shlex.join(['credo', 'network', 'query', str(path), '--target', example])}",
         f"  {shlex.join(['credo', 'network', 'show', str(path), '-o', f'{stem}.svg'])}",
+    )  # fmt: skip
+
+
+def _learn_numbers(
+    reading: Reading, terminal: Terminal, name: str, data: str, output: Path | None, kind: str, structure: str,
+    score: str | None, max_parents: int | None, target: str | None, prior: str, size: float | None,
+    drop: tuple[str, ...], seed: int,
+) -> None:  # fmt: skip
+    """`learn --kind gaussian`."""
+    from credo.cli.network_gaussian import ENDINGS, learned_numbers, read_numbers, told_numbers
+    from credo.cli.network_parts import checked_network_output, write_network_file
+
+    if kind != "gaussian":
+        raise ParameterError("", "--kind", "states or gaussian", kind)
+    for option, value in (("--target", target), ("--prior", None if prior == "bdeu" else prior)):
+        if value is not None:
+            raise ParameterError("", option, "left out, of --kind gaussian", value)
+    path = checked_network_output(output or Path(name).with_suffix(".json"), data, ENDINGS)
+    with terminal.step(f"Reading {data}"):
+        frame = read_numbers(reading.open(data), drop)
+    with terminal.step("Learning"):
+        network = learned_numbers(frame, structure, score, max_parents, size, seed)
+    with terminal.step(f"Writing {path}"):
+        write_network_file(network, path, {"data": name, "rows": frame.height, "structure": structure, "seed": seed})
+    document, lines = told_numbers(network, frame.height, structure, name)
+    terminal.document({**document, "warnings": list(terminal.warned), "output": str(path)})
+    terminal.say(
+        *lines, f"Wrote {path}.", "Try next:",
+        f"  {shlex.join(['credo', 'network', 'query', str(path), '--target', network.nodes[0]])}",
     )  # fmt: skip
 
 

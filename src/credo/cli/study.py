@@ -193,6 +193,9 @@ def export(
             help="As .csv, .tsv, .parquet, .jsonl or .json; by default CSV on standard output.",
         ),
     ] = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="And why each was asked: method, mean and sd expected, what they may gain.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Write all trials as a table: number, state, values, how far constraints were exceeded, parameters, reason.
 
@@ -212,7 +215,7 @@ def export(
         if output.suffix.lower() not in (*FORMATS, ".json"):
             raise ParameterError("", "--output", f"a name that ends in {', '.join(FORMATS)} or .json", str(output))
     with located(where, name) as study:
-        frame = named_frame(study)
+        frame = named_frame(study, why)
     if output is None:
         if not terminal.json:
             print_rows(iter([frame]))

@@ -142,16 +142,26 @@ def broken_text(study: Any, trial: Any) -> str:
     return ", ".join(found)
 
 
-def named_frame(study: Any) -> Any:
+def named_frame(study: Any, why: bool = False) -> Any:
     """`study.trials`, its objectives and constraints under the names that they had in `credo tune`, where those are
-    not taken; a constraint is what it was beyond its limit."""
+    not taken; a constraint is what it was beyond its limit. why : with what the sampler said of each point."""
     frame, description = study.trials, study.description
     keys, bounds = description.get("keys") or (), description.get("constraints") or ()
     values = ["value"] if isinstance(study.direction, str) else ["value_1", "value_2"]
     wanted = [*zip(values, keys), *((f"constraint_{j + 1}", text) for j, text in enumerate(bounds))]
     taken = set(frame.columns)
     names = {old: new for old, new in wanted if old in taken and new not in taken}
-    return frame.rename(names if len(set(names.values())) == len(names) else {})
+    frame = frame.rename(names if len(set(names.values())) == len(names) else {})
+    if not why:
+        return frame
+    said = study.proposals.drop("id")
+    return frame.hstack(said.rename({name: _free(f"why_{name}", frame.columns) for name in said.columns}))
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    while name in taken:  # a parameter may be called so
+        name += "_"
+    return name
 
 
 def trials_table(study: Any, trials: Sequence[Any]) -> Any:

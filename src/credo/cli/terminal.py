@@ -74,8 +74,14 @@ class Terminal:
     def _console(self) -> Any:
         from rich.console import Console
 
+        class Piped(Console):
+            """Leaves a reader who went away to `main`, as plain prints do; rich would exit with 1."""
+
+            def on_broken_pipe(self) -> None:
+                raise BrokenPipeError
+
         # Whoever reads a pipe can scroll: 80 columns would cut tables in two.
-        return Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120)
+        return Piped(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 120)
 
 
 def plain(value: Any) -> Any:

@@ -95,8 +95,8 @@ def tune(
     with study:
         tell_once(study, points, guesses)
         try:
-            code, stopped, page = run(study, plan, terminal)
-            tell_results(study, plan, terminal, stopped, page)
+            code, stopped, page, left = run(study, plan, terminal)
+            tell_results(study, plan, terminal, stopped, page, left)
         except KeyboardInterrupt:  # again, while it is wound up or told of
             print("\ninterrupted: what was told is kept, and the same command goes on.", file=sys.stderr)
             raise typer.Exit(130) from None

@@ -24,8 +24,10 @@ from credo.numerics.readable import aligned
 __all__ = ["tell_results"]
 
 
-def tell_results(study: Any, plan: Plan, terminal: Terminal, stopped: str | None, page: Path | None) -> None:
-    """The best trial with its command, what is kept where, and what to do next."""
+def tell_results(
+    study: Any, plan: Plan, terminal: Terminal, stopped: str | None, page: Path | None, left: Any = None
+) -> None:  # fmt: skip
+    """The best trial with its command, what is left to gain, what is kept where, and what to do next."""
     study.refresh()
     records, best = study.records, found(study)
     exhausted = stopped is None and sum(trial.state != "stale" for trial in records) < plan.total
@@ -34,6 +36,7 @@ def tell_results(study: Any, plan: Plan, terminal: Terminal, stopped: str | None
         "trials": counts(records), **found_record(study, best, lambda trial: {"command": _command(plan, trial)}),
         "stopped": stopped, "exhausted": exhausted, "warnings": list(terminal.warned),
         "report": None if page is None else str(page),
+        "left": None if left is None else {**vars(left), "share": left.share, "verdict": left.verdict},
     })  # fmt: skip
     terminal.say(f"{study.name}: {counts_text(records)}, kept in {study.storage.name}.")
     if exhausted:
@@ -48,6 +51,8 @@ def tell_results(study: Any, plan: Plan, terminal: Terminal, stopped: str | None
         terminal.say(
             *(f"  {line}" for line in toml_lines(best[0].params)), f"  $ {shlex.join(_command(plan, best[0]))}"
         )
+        if left is not None:
+            terminal.say(left.sentence)
     if page is not None:
         terminal.say(f"Wrote {page}.")
     if stopped == "interrupted":

@@ -23,8 +23,9 @@ FAILED, HUNG_UP, INTERRUPTED = 1, 129, 130
 BETWEEN, SHARE = 10.0, 0.05
 
 
-def run(study: Any, plan: Plan, terminal: Terminal) -> tuple[int, str | None, Path | None]:
-    """The exit code; why it ended before its time, if it did; the report, if it was written."""
+def run(study: Any, plan: Plan, terminal: Terminal) -> tuple[int, str | None, Path | None, Any]:
+    """The exit code; why it ended before its time, if it did; the report's file, if it was written; what it says is
+    left to gain, if anything."""
     from credo.studies.commands import CommandRunner, FailingCommandError, run_commands
 
     runner = CommandRunner(
@@ -51,7 +52,7 @@ def run(study: Any, plan: Plan, terminal: Terminal) -> tuple[int, str | None, Pa
             watcher.report()
     except KeyboardInterrupt:
         code, stopped = INTERRUPTED, "interrupted"
-    return code, stopped, watcher.page
+    return code, stopped, watcher.page, watcher.left
 
 
 @contextlib.contextmanager
@@ -92,6 +93,7 @@ class _Watcher:
     def __init__(self, study: Any, plan: Plan, terminal: Terminal) -> None:
         self._study, self._plan, self._terminal = study, plan, terminal
         self.page: Path | None = None
+        self.left: Any = None
         self._bar: Any = None
         self._last_report = time.monotonic()
         self._cost = 0.0
@@ -162,7 +164,7 @@ class _Watcher:
             return
         begin = time.monotonic()
         try:
-            write_report(self._study, self._plan.page, self._plan.outcomes, self._command())
+            self.left = write_report(self._study, self._plan.page, self._plan.outcomes, self._command())
             self.page = self._plan.page
         except Exception as error:
             if os.environ.get("CREDO_DEBUG") == "1":
@@ -172,9 +174,11 @@ class _Watcher:
         self._cost = self._last_report - begin
 
 
-def write_report(study: Any, page: Any, outcome: Sequence[str] | None = None, command: str | None = None) -> None:
-    """The study's report, whole or not at all."""
+def write_report(study: Any, page: Any, outcome: Sequence[str] | None = None, command: str | None = None) -> Any:
+    """The study's report, whole or not at all; returned is what it says is left to gain."""
     from credo.reports.study import study_report
     from credo.reports.study_page import write_study_html
 
-    write_study_html(study_report(study, outcome=outcome, command=command), page)
+    report = study_report(study, outcome=outcome, command=command)
+    write_study_html(report, page)
+    return report.left

@@ -22,62 +22,64 @@ What they stand on
 `labels`       class labels and their positions
 `quadrature`   expectations from a cdf and its quantiles
 `binomial`     the binomial's cdf and quantiles
+
+Names are imported when first used, but those of `mcmc`, which every chain needs, and of modules that have a function of
+their own name.
 """
 
+from credo._lazy import lazily
 from credo.diagnostics.brier import Brier, Reliability, brier, reliability
-from credo.diagnostics.calibration import PIT, Coverage, Sharpness, coverage, pit, sharpness
-from credo.diagnostics.envelope import Envelope, uniform_envelope
-from credo.diagnostics.geweke import JointTest, geweke_joint_test
-from credo.diagnostics.information import WAIC, LeaveOneOut, psis_loo, waic
 from credo.diagnostics.mcmc import Convergence, autocorrelation, bfmi, check_convergence, ess, hdi, mcse, rhat
 from credo.diagnostics.psis import PSIS, psis
-from credo.diagnostics.r2 import BayesianR2, bayesian_r2
-from credo.diagnostics.residuals import Check, ResidualChecks, check_residuals
-from credo.diagnostics.sbc import Calibration, rank_calibration, simulation_based_calibration
-from credo.diagnostics.scores import ScoreDifference, crps, log_score, score_differences
-from credo.diagnostics.sensitivity import Sensitivity, power_scaling_sensitivity
+
+_MODULES = {
+    "PIT": "calibration",
+    "Coverage": "calibration",
+    "Sharpness": "calibration",
+    "coverage": "calibration",
+    "pit": "calibration",
+    "sharpness": "calibration",
+    "Envelope": "envelope",
+    "uniform_envelope": "envelope",
+    "JointTest": "geweke",
+    "geweke_joint_test": "geweke",
+    "WAIC": "information",
+    "LeaveOneOut": "information",
+    "psis_loo": "information",
+    "waic": "information",
+    "BayesianR2": "r2",
+    "bayesian_r2": "r2",
+    "Check": "residuals",
+    "ResidualChecks": "residuals",
+    "check_residuals": "residuals",
+    "Calibration": "sbc",
+    "rank_calibration": "sbc",
+    "simulation_based_calibration": "sbc",
+    "ScoreDifference": "scores",
+    "crps": "scores",
+    "log_score": "scores",
+    "score_differences": "scores",
+    "Sensitivity": "sensitivity",
+    "power_scaling_sensitivity": "sensitivity",
+}
 
 __all__ = [
-    "log_score",
-    "crps",
-    "score_differences",
-    "ScoreDifference",
-    "brier",
     "Brier",
-    "reliability",
     "Reliability",
-    "pit",
-    "PIT",
-    "coverage",
-    "Coverage",
-    "sharpness",
-    "Sharpness",
-    "check_residuals",
-    "ResidualChecks",
-    "Check",
-    "uniform_envelope",
-    "Envelope",
-    "psis",
-    "PSIS",
-    "psis_loo",
-    "LeaveOneOut",
-    "waic",
-    "WAIC",
-    "bayesian_r2",
-    "BayesianR2",
-    "rhat",
-    "ess",
-    "mcse",
-    "hdi",
+    "brier",
+    "reliability",
+    "Convergence",
     "autocorrelation",
     "bfmi",
     "check_convergence",
-    "Convergence",
-    "power_scaling_sensitivity",
-    "Sensitivity",
-    "simulation_based_calibration",
-    "rank_calibration",
-    "Calibration",
-    "geweke_joint_test",
-    "JointTest",
+    "ess",
+    "hdi",
+    "mcse",
+    "rhat",
+    "PSIS",
+    "psis",
 ]
+__all__ += list(_MODULES)
+
+
+__getattr__ = lazily(__name__, _MODULES)

@@ -47,6 +47,8 @@ class Categorical(ScalarFamily):
     domain: ClassVar[dict[str, Constraint]] = {"p": PROBABILITY_VECTOR}
 
     def __new__(cls, p: Any = None, *, when: Any = None) -> Any:
+        if isinstance(p, (list, tuple)) and not p:
+            raise ParameterError("Categorical", "p", "not empty: probabilities, or choices of a Space", p)
         return Choices(tuple(p), when=when) if are_choices(p) else super().__new__(cls)
 
     @property

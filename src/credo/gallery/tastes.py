@@ -23,11 +23,13 @@ def records(shown: Round, answer: Mapping[str, Any]) -> list[Any]:
         return [tastes.Best(cards[answer["chosen"]], points)]
     if kind == "order":
         ranked = [cards[id_] for id_ in answer["ranking"]]
+        ranked = [point for i, point in enumerate(ranked) if point not in ranked[:i]]  # old pages had twins
         rest = [point for id_, point in cards.items() if id_ not in answer["ranking"]]
         ordered: list[Any] = [tastes.Order(ranked)] if len(ranked) > 1 else []
         return ordered + ([tastes.Best(ranked[-1], [ranked[-1], *rest])] if rest else [])
     if kind == "duel":
-        return [tastes.Duel(cards[answer["winner"]], cards[answer["loser"]])]
+        winner, loser = cards[answer["winner"]], cards[answer["loser"]]
+        return [tastes.Duel(winner, loser) if winner != loser else tastes.Skip(points)]
     if kind == "tie":
         return [tastes.Tie([cards[id_] for id_ in answer["items"]], points)]
     if kind in ("stars", "slider"):

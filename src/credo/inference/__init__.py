@@ -64,6 +64,7 @@ _MODULES = {
     "laplace_latent": "latent_gaussian",
     "expectation_propagation": "latent_gaussian",
     "laplace_softmax": "latent_gaussian",
+    "softmax_propagation": "latent_gaussian",
 }
 
 __all__ = list(_MODULES)

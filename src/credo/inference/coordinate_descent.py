@@ -34,7 +34,9 @@ from credo.errors import NotIdentifiedError, ParameterError
 from credo.inference.result import Result
 from credo.numerics.cholesky import cholesky, solve_lower
 
-__all__ = ["DIRECT", "PenalisedFit", "PenalisedProblem", "GramProblem", "duality_gap", "lasso_gram", "minimise"]
+__all__ = [
+    "DIRECT", "GramProblem", "PenalisedFit", "PenalisedProblem", "duality_gap", "lasso_gram", "line_search", "minimise",
+]  # fmt: skip
 
 # Columns up to which active-set steps in NumPy (a factorisation of ≤ 64 columns: 60 µs) beat importing a compiler.
 DIRECT = 64
@@ -390,7 +392,7 @@ def _newton_step(
     lower = cholesky(stiff, "the Gram matrix").lower
     half = solve_lower(lower, unit * (push - l1[columns] * sign))
     direction = unit * solve_lower(lower, half, transpose=True)
-    t, stopped = _line_search(at, direction, push, float(direction @ hessian @ direction), l1[columns])
+    t, stopped = line_search(at, direction, push, float(direction @ hessian @ direction), l1[columns])
     moved = at + t * direction
     moved[stopped] = 0.0
     result = w.copy()
@@ -400,7 +402,7 @@ def _newton_step(
     return (w, 0.0) if still else (result, t)
 
 
-def _line_search(
+def line_search(
     at: np.ndarray, direction: np.ndarray, push: np.ndarray, curvature: float, l1: np.ndarray
 ) -> tuple[float, np.ndarray]:
     """Minimise −t push·d + ½ t² curvature + Σ l1 |at + t d| over 0 ≤ t ≤ 1; also which coordinates end at zero."""

@@ -31,7 +31,7 @@ def sweep_sparse(data, indices, indptr, columns, mean, total, square, r, g, w, l
 
     w (m,) and r are updated in place, g (m,) is room; total (m,) sums of the columns; square (m,) = ‖x_j − mean_j‖².
     The first sweep and one after each look at the gap visit all columns, the others only those in the model. Cost
-    nnz(x_j) a coordinate and a look.
+    nnz(x_j) a coordinate and a look. Returns the sweeps made, as a negative number where the gap was not reached.
     """
     m = w.size
     level = 0.0  # the residual is r + level: a column less its mean moves all rows
@@ -67,9 +67,11 @@ def sweep_sparse(data, indices, indptr, columns, mean, total, square, r, g, w, l
                 residual += r[i] * r[i]
             level = 0.0
             _against(data, indices, indptr, columns, r, g)
-            if gap(w, g, residual, l1, ridge) <= goal or (whole and fall <= small):
+            if gap(w, g, residual, l1, ridge) <= goal:
                 return sweep + 1
+            if whole and fall <= small:
+                return -sweep - 1
             whole, look = True, max(0.25 * fall, small)
         else:
             whole = False
-    return limit
+    return -limit

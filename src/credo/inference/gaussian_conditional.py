@@ -82,7 +82,7 @@ class GaussianConditionals:
     def _wide(cls, x: np.ndarray, y: np.ndarray, variances: np.ndarray) -> GaussianConditionals:
         scale = np.sqrt(variances)
         rows = x * scale[:, None]
-        matrices = np.matmul(rows, rows.swapaxes(1, 2))
+        matrices = np.array([one @ one.T for one in rows])  # one by one: NumPy then sees that they are symmetric
         set_diagonal(matrices, np.diagonal(matrices, axis1=1, axis2=2) + 1.0)
         triangles = Triangles(matrices)
         half = triangles.solve(y)

@@ -203,7 +203,7 @@ def starts_of(
         # What is left out starts at 0 of its free coordinates: at 1 for a scale.
         initial = {**target.split(bijection.forward(np.zeros(bijection.free))), **initial}
     kernel: Any = _Searching(free.has_gradient)
-    return starting_positions(target, free, bijection, initial, rng.spawn(n_starts), kernel)
+    return starting_positions(target, free, bijection, initial, rng.spawn(n_starts), kernel, "search")
 
 
 def _lbfgs(target: Target, z: np.ndarray, max_iter: int, tol: float) -> Ascent:

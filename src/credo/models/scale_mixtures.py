@@ -27,6 +27,8 @@ __all__ = [
     "ScaleMixture",
     "StudentTMixture",
     "exponential_variances",
+    "horseshoe_precisions",
+    "scaled_exp1",
     "student_t_variances",
 ]
 
@@ -60,12 +62,15 @@ class ScaleMixture:
         return {"log_scale": np.full((chains, 1), np.log(self.reach) if self.learned else 0.0)}
 
     def draw_variances(
-        self, w: np.ndarray, state: State, rng: np.random.Generator, noise_sd: Any = 1.0
+        self, w: np.ndarray, state: State, rng: np.random.Generator, noise_sd: Any = 1.0, *, keep_scale: bool = False
     ) -> tuple[np.ndarray, State]:
-        """One Gibbs step: s² (c, P) given w (c, P), in units of noise_sd² (c, 1) where `relative`, and the state."""
+        """One Gibbs step: s² (c, P) given w (c, P), in units of noise_sd² (c, 1) where `relative`, and the state.
+
+        keep_scale : τ stays as it is, being drawn elsewhere
+        """
         d = (w - self.mean) / (noise_sd if self.relative else 1.0)
         log_scale = state["log_scale"]
-        if self.learned:
+        if self.learned and not keep_scale:
             log_scale = slice_update(lambda t: self._log_scale_density(d, t), log_scale, rng)
         variances = self._variances(d, self.scale * np.exp(log_scale), rng)
         return np.clip(variances, SMALLEST, LARGEST), {"log_scale": log_scale}
@@ -190,39 +195,23 @@ class ElasticNetMixture(ScaleMixture):
 
 @dataclass(frozen=True)
 class HorseshoeMixture(ScaleMixture):
-    """s_j = λ_j τ scale_j, λ_j ~ half-Cauchy(1), τ ~ half-Cauchy(reach), through inverse-gamma auxiliaries.
+    """s_j = λ_j τ scale_j, λ_j ~ half-Cauchy(1), τ ~ half-Cauchy(reach).
 
-    λ² | ν ~ InverseGamma(½, 1/ν), ν ~ InverseGamma(½, 1), and so for τ² (Makalic and Schmidt 2016, IEEE Signal
-    Processing Letters 23). τ is drawn a second time with the products λ_j τ held fixed (Yu and Meng 2011): where few
-    coefficients matter, τ and the λ of the others are nearly one quantity, and the plain sampler crawls.
+    With λ integrated out and z = d²/(2τ²), p(d | τ) = e^z E₁(z) / (τ √(2π³)): infinite at 0, yet a density (Carvalho,
+    Polson and Scott 2010, Biometrika 97). So τ is drawn without the λ, which are then drawn by themselves, exactly.
     """
 
-    def initial(self, chains: int) -> State:
-        ones = np.ones((chains, self.scale.size))
-        return {"log_scale": np.full((chains, 1), np.log(self.reach)), "auxiliary": ones}
+    def _log_density(self, d: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        z = np.maximum(0.5 * np.square(d / scale), SMALLEST)
+        return np.log(scaled_exp1(z)) - np.log(scale) - 0.5 * np.log(2.0 * np.pi**3)
 
-    def draw_variances(
-        self, w: np.ndarray, state: State, rng: np.random.Generator, noise_sd: Any = 1.0
-    ) -> tuple[np.ndarray, State]:
-        unit = self.scale * (noise_sd if self.relative else 1.0)
-        square = np.maximum(np.square((w - self.mean) / unit), SMALLEST)
-        p, tau = square.shape[1], np.exp(2.0 * state["log_scale"])
-        local = (1.0 / state["auxiliary"] + 0.5 * square / tau) / rng.standard_exponential(square.shape)
-        total = np.clip(0.5 * (square / local).sum(axis=1, keepdims=True), SMALLEST, LARGEST)
-        outer = (1.0 / self.reach**2 + 1.0 / tau) / rng.standard_exponential(tau.shape)
-        tau = np.clip((1.0 / outer + total) / rng.standard_gamma(0.5 * (p + 1), tau.shape), SMALLEST, LARGEST)
-        variances = np.clip(local * tau, SMALLEST, LARGEST)
-        half = 0.5 * np.log(variances)
+    def _slope(self, d: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        z = np.maximum(0.5 * np.square(d / scale), SMALLEST)
+        return d / np.square(scale) * (1.0 - 1.0 / (z * scaled_exp1(z)))
 
-        def density(t: np.ndarray) -> np.ndarray:
-            # half-Cauchy densities of λ_j = √v_j/τ in log λ, each −log cosh up to a constant
-            return log_half_cauchy(half - t, 1.0).sum(axis=1, keepdims=True) + log_half_cauchy(t, self.reach)
-
-        log_scale = slice_update(density, 0.5 * np.log(tau), rng)
-        local = np.clip(variances * np.exp(-2.0 * log_scale), SMALLEST, LARGEST)
-        auxiliary = (1.0 + 1.0 / local) / rng.standard_exponential(local.shape)
-        state = {"log_scale": log_scale, "auxiliary": auxiliary}
-        return np.clip(variances * np.square(self.scale), SMALLEST, LARGEST), state
+    def _variances(self, d: np.ndarray, scale: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        z = np.clip(0.5 * np.square(d / scale), SMALLEST, LARGEST)
+        return np.square(scale) / np.maximum(horseshoe_precisions(z, rng), SMALLEST)
 
 
 @dataclass(frozen=True)
@@ -260,6 +249,42 @@ def student_t_variances(d: np.ndarray, scale: Any, df: Any, rng: np.random.Gener
     """s² given d for s² ~ InverseGamma(df/2, df scale²/2) and d | s² ~ N(0, s²); elementwise."""
     shape = np.broadcast_to(0.5 * (np.asarray(df) + 1.0), d.shape)
     return 0.5 * (df * np.square(scale) + np.square(d)) / rng.standard_gamma(shape)
+
+
+# From here the continued fraction's four terms are E₁ to the last digit, and e^z is far from overflow.
+FRACTION = 500.0
+
+
+def scaled_exp1(z: np.ndarray) -> np.ndarray:
+    """e^z E₁(z) for z > 0; elementwise."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        far = 1.0 / (z + 1.0 - 1.0 / (z + 3.0 - 4.0 / (z + 5.0 - 9.0 / (z + 7.0))))
+    near = np.minimum(z, FRACTION)
+    return np.where(z < FRACTION, np.exp(near) * special.exp1(near), far)
+
+
+def horseshoe_precisions(z: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """η = 1/λ² with density ∝ e^(−zη)/(1 + η) on η > 0: that of λ ~ half-Cauchy(1) given d²/(2τ²) = z; elementwise.
+
+    t = z(1 + η) has density ∝ e^(−t)/t on t > z, bounded by 1/t below 1 and by e^(−t) above: by rejection, three in
+    five are accepted at worst (z = 1). In log(t/z), so that η near 0 keeps its digits.
+    """
+    log_z = np.log(z)
+    below = np.maximum(-log_z, 0.0)  # the bound's mass below 1; above, it is e^(−max(z, 1))
+    share, start = below / (below + np.exp(-1.0)), np.maximum(z, 1.0)
+    share, start, below, log_z = (a.ravel() for a in (share, start, below, log_z))
+    found, left = np.empty(z.size), np.arange(z.size)
+    while left.size:
+        u, e = rng.random((2, left.size)), rng.standard_exponential(left.size)
+        near = u[0] < share[left]
+        log_ratio = np.where(
+            near, below[left] * (u[0] / np.where(near, share[left], 1.0)), below[left] + np.log1p(e / start[left])
+        )
+        t = np.exp(np.minimum(log_z[left] + log_ratio, 0.0))
+        kept = u[1] < np.where(near, np.exp(-t), start[left] / (start[left] + e))
+        found[left[kept]] = np.expm1(log_ratio[kept])
+        left = left[~kept]
+    return found.reshape(z.shape)
 
 
 def log_half_cauchy(log_x: np.ndarray, scale: float) -> np.ndarray:

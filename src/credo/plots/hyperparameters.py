@@ -197,15 +197,16 @@ def _of_latent(owner: str, model: Any, fit: Any) -> Hyperparameters:
 
 
 def _of_softmax(owner: str, model: Any, fit: Any) -> Hyperparameters:
-    from credo.inference.latent_gaussian import laplace_softmax
+    from credo.inference.latent_gaussian import laplace_softmax, softmax_propagation
 
     theta = fit.kernel.theta
+    engine: Any = laplace_softmax if fit.sites is None else softmax_propagation
 
     def model_at(theta: np.ndarray) -> Any:
         kernel = fit.kernel.with_theta(theta)
-        found = laplace_softmax(kernel(fit.X), fit.codes, fit.n_classes, fit.mean, fit.weights)
+        found = engine(kernel(fit.X), fit.codes, fit.n_classes, fit.mean, fit.weights)
         value = float(found.log_evidence)
-        return _with(model, replace(fit, kernel=kernel, pull=found.pull, log_evidence=value), value)
+        return _with(model, replace(fit, kernel=kernel, pull=found.pull, sites=found.sites, log_evidence=value), value)
 
     zeros, ones = np.zeros(theta.size), np.ones(theta.size, dtype=bool)
     return Hyperparameters(

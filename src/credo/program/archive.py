@@ -12,6 +12,7 @@ from credo.distributions.slopes import unchecked
 from credo.distributions.support import Support
 from credo.errors import FileFormatError, SaveError
 from credo.program.nodes import Node, described
+from credo.program.sparse import KnownMatrix
 from credo.saving.registry import entry_of, find
 
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ def _node_state(node: Node, at: Mapping[int, int]) -> dict[str, Any]:
     support = static.pop("support", None)
     if "key" in static:
         static["key"] = [_key_state(k) for k in static["key"]]
+    if "matrix" in static:
+        static["matrix"] = static["matrix"].state()
     return {
         "kind": node.kind, "parents": [at[p.number] for p in node.parents], "shape": list(node.shape),
         "dims": list(node.dims), "name": node.name, "value": node.value, "static": static,
@@ -111,6 +114,8 @@ def _node(state: Mapping[str, Any], nodes: list[Node], model: Model) -> Node:
     static = dict(state["static"])
     if "key" in static:
         static["key"] = tuple(slice(*k[1:]) if isinstance(k, (list, tuple)) else k for k in static["key"])
+    if "matrix" in static:
+        static["matrix"] = KnownMatrix(*static["matrix"])
     if state["support"] is not None:
         static["support"] = Support(*state["support"])
     law = None if state["law"] is None else _law(state["law"], nodes)

@@ -30,6 +30,8 @@ __all__ = ["Collapsed", "fit_collapsed"]
 
 # Cells of the arrays of a chunk of θ: 16 MiB each.
 CHUNK_CELLS = 2**21
+# Seconds, and rows, of a quick evaluation.
+QUICK, FEW_ROWS = 2e-3, 50
 # Rungs that are taken as asked, never another in their place.
 BY_NAME = ("laplace", "metropolis", "slice")
 # A sd of this share of the values is rounding.
@@ -68,7 +70,7 @@ class Collapsed:
             if self._program.varies(node):
                 self._slots.append((len(terms) + k, slot))
         #: cells of all arrays that depend on θ, for chunks and costs
-        self._cells = sum(factor.node.size for factor in plan.factors)
+        self._cells = max(sum(factor.node.size for factor in plan.factors), len(self._base))
         self.is_proper = not any(isinstance(factor.law, Flat) for factor in plan.factors)
 
     # -- as a density ----------------------------------------------------------------------------------------------
@@ -104,6 +106,9 @@ class Collapsed:
         given = target.split(self.start) | {name: value for name, value in initial.items() if name in target.shapes}
         for name, value in given.items():  # one number for all cells will do
             given[name] = np.full(target.shapes[name], value) if np.ndim(value) == 0 else value
+            if name in initial and not np.all(target.support(name).contains(given[name])):
+                raise NumericalError(f"Model: the start {name} = {value} is outside its support.", value=value,
+                                     remedy="Give a start inside the support.")  # fmt: skip
         self.start = target.join(given)
 
     def inputs(self, x: np.ndarray) -> dict[int, np.ndarray]:
@@ -127,9 +132,20 @@ class Collapsed:
         return self.block is None or self.block.is_batched
 
     @property
+    def is_quick(self) -> bool:
+        """Whether a mode is found in some ten milliseconds, so that many searches for modes cost little."""
+        rows = self.block.rows_each if isinstance(self.block, GaussianBlock) else 0
+        return self.has_batch and self.seconds < QUICK and rows <= FEW_ROWS
+
+    @property
     def seconds(self) -> float:
         """Roughly how long an evaluation with its gradient takes, by structure and not by the clock."""
         return 1e-4 + 5e-8 * self._cells if self.block is None else self.block.seconds
+
+    def in_chunks(self, x: np.ndarray) -> list[np.ndarray]:
+        """Rows of θ (B, dim) in parts whose arrays fit."""
+        step = max(1, CHUNK_CELLS // max(self._cells, 1))
+        return [x[i : i + step] for i in range(0, len(x), step)]
 
     def coefficient_rows(self, x: np.ndarray) -> np.ndarray:
         """The block's coefficients (B, D) at rows of θ (B, dim)."""
@@ -143,9 +159,8 @@ class Collapsed:
 
     def log_densities(self, x: np.ndarray) -> np.ndarray:
         """The density (B,) at rows of θ (B, dim)."""
-        step = max(1, CHUNK_CELLS // max(self._cells, 1))
-        if len(x) > step:
-            return np.concatenate([self.log_densities(x[i : i + step]) for i in range(0, len(x), step)])
+        if len(parts := self.in_chunks(x)) > 1:
+            return np.concatenate([self.log_densities(part) for part in parts])
         outputs = self._program.values(self.inputs(x), lead=True)
         total = np.zeros(len(x)) + sum(outputs[: self._n_terms])
         if self.block is None:

@@ -109,10 +109,17 @@ def checked_values(owner: str, value: Any, *, missing: bool) -> np.ndarray:
     return array
 
 
+# Families whose values are pairs of arrays.
+_PAIRS = ("NormalInverseGamma", "NormalInverseWishart")
+
+
 def checked_law(owner: str, law: Any) -> Family:
     """A family whose node parameters can only take values of its domain, by interval arithmetic."""
     if not isinstance(law, Family):
         raise ParameterError("Model", f"law of {owner}", "a distribution, such as cr.Normal(mean, sd)", law)
+    if law.event_ndim > 1 or type(law).__name__ in _PAIRS:
+        raise ParameterError("Model", f"law of {owner}", "a distribution of numbers or vectors", law,
+                             "Build a covariance matrix from sds and correlations that have priors.")  # fmt: skip
     if is_opaque(law) and any(isinstance(v, Node) for part in _inner(law) for v in part.parameters.values()):
         raise ParameterError("Model", f"law of {owner}", "without nodes inside another distribution", law,
                              "Scale a standard one: x = mean + sd * m.latent(name, law).")  # fmt: skip
@@ -211,7 +218,8 @@ def checked_support(owner: str, law: Family, array: np.ndarray, known: np.ndarra
     if type(law).__name__ in ("Multinomial", "DirichletMultinomial"):
         n = _number(as_node(law.parameters["n"]))
         if n is not None:
-            wrong = np.broadcast_to(np.asarray(array.sum(axis=-1) != n)[..., None], array.shape)
+            whole = known.all(axis=-1)  # holes are another matter
+            wrong = np.broadcast_to(np.asarray(whole & (array.sum(axis=-1) != n))[..., None], array.shape)
             _refuse(owner, array, known & wrong, "is in counts that do not sum to n")
 
 

@@ -19,12 +19,13 @@ from credo.program.evaluate import Program
 from credo.program.explain import Step
 from credo.program.faults import fault_of
 from credo.program.forward import draw, law_at
-from credo.program.model import Model
+from credo.program.model import Factor, Model
 from credo.program.passes.centring import Centring, centred
 from credo.program.plan import Plan, plan_of
 from credo.program.posterior import ModelPosterior
 
 if TYPE_CHECKING:
+    from credo.distributions.base import Family
     from credo.inference.map import Mode
     from credo.inference.target import Target
 
@@ -259,6 +260,16 @@ def in_chains(values: Mapping[str, np.ndarray], chains: int = 4) -> dict[str, np
     return {name: v[: n * chains].reshape(chains, n, *v.shape[1:]) for name, v in values.items()}
 
 
+def _hidden_cells(factor: Factor, law: Family, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Draws (n, cells) of the cells that nobody saw: of a vector's given those seen in its row."""
+    assert factor.missing is not None
+    if type(law).__name__ == "MultivariateNormal":
+        from credo.program.holes import drawn_given_seen
+
+        return drawn_given_seen(law, factor.data, factor.missing, n, rng)
+    return draw(law, factor.node.shape, n, rng).reshape(n, -1)[:, factor.missing]
+
+
 def _finished(model: Model, plan: Plan, found: Found, rng: np.random.Generator, started: float) -> ModelPosterior:
     """With deterministic nodes and cells that nobody saw."""
     plan = found.plan or plan
@@ -278,8 +289,8 @@ def _finished(model: Model, plan: Plan, found: Found, rng: np.random.Generator, 
         if factor.missing is None or hidden in values:
             continue
         law = law_at(factor.law, inputs, nodes, chains * draws, factor.node.ndim)  # type: ignore[arg-type]
-        whole = draw(law, factor.node.shape, chains * draws, rng).reshape(chains, draws, -1)
-        values[hidden] = np.asarray(whole[..., factor.missing], dtype=np.float64)
+        cells = _hidden_cells(factor, law, chains * draws, rng)
+        values[hidden] = np.asarray(cells, dtype=np.float64).reshape(chains, draws, -1)
     explanation = plan.explanation.after(plan.method, found.method or plan.method, found.steps)
     took = (time.perf_counter() - started,)
     result = dataclasses.replace(found.result, seconds=took, inference=explanation.rung)

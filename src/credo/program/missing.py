@@ -15,9 +15,9 @@ def with_holes(
     name: str, law: Family, array: np.ndarray, axes: Dims, at: np.ndarray, model: object
 ) -> tuple[Node, Node | None]:
     """The observed node, and the latent vector of its holes, which it is filled with; None where the law is one of
-    counts without an end, or of vectors. at : their places in C order"""
+    counts without an end, or of vectors other than Normal. at : their places in C order"""
     parents = parents_of_law(law)
-    if (is_discrete(law) and not has_states(law)) or law.event_ndim:
+    if (is_discrete(law) and not has_states(law)) or (law.event_ndim and type(law).__name__ != "MultivariateNormal"):
         node = Node("observed", parents, shape=array.shape, dims=axes, name=name, value=array, law=law, model=model)
         return node, None
     hidden = Node("latent", parents, shape=(at.size,), dims=(None,), name=f"{name}_missing", law=law,

@@ -45,6 +45,13 @@ class Factor:
         return [self.node, *(parents_of_law(self.law) if self.law is not None else ())]
 
     @property
+    def data(self) -> np.ndarray:
+        """Of an observed node; what stands in missing cells is arbitrary."""
+        base = self.node.parents[0].value if self.node.kind == "fill" else self.node.value
+        assert base is not None
+        return base
+
+    @property
     def term(self) -> Node:
         """Its log density, a scalar node."""
         return self.node if self.law is None else log_density(self.law, self.node)

@@ -84,7 +84,7 @@ def find_modes(collapsed: Collapsed, density: Density, rng: np.random.Generator)
     bijection = unconstrained(collapsed.target)[1]
     start, points = bijection.inverse(collapsed.start), _starting_points(collapsed, bijection, rng)
     scale = _prior_widths(points, len(start))
-    fast = collapsed.has_batch and collapsed.seconds < 2e-3
+    fast = collapsed.is_quick
     count = SEARCHES if fast else FEW_SEARCHES if collapsed.seconds < SLOW else 0
     chosen = [start, *points[rng.permutation(len(points))[:count]]]
     found: list[tuple[np.ndarray, float]] = []

@@ -69,7 +69,7 @@ def _require_identified(collapsed: Collapsed) -> None:
         block: Any = collapsed.block
         reach = np.zeros(block.size)
         for site in block.sites:
-            if type(site.law).__name__ != "StudentT":  # whose η has the unit of the data
+            if type(site.law).__name__ not in ("StudentT", "NormalLogScale"):  # whose η has the unit of the data
                 for matrix in site.maps:
                     reach = np.maximum(reach, abs(matrix).max(axis=0).toarray().ravel())
         _refuse(collapsed, np.flatnonzero(flat & (belief.sd * reach > ENDLESS)))
@@ -154,7 +154,7 @@ def _draws(
         if looked_at < MOST_LOOKED_AT and belief.rival() < LEAST_LEAD:
             raise NoRuleError("the block has another mode, which its weights would not see")
         looked_at += 1
-        known = belief.correction() if proposals.corrected else 0.0
+        known = 0.0 if proposals.known is None else proposals.known[i]
         log_w[i] -= known
         base[i] = 0.0 if proposals.log_q is None else prior + belief.log_marginal + known - proposals.log_q[i]
     log_w = np.where(np.isnan(log_w), -np.inf, log_w)

@@ -46,14 +46,14 @@ class NoRuleError(Exception):
 class Proposals:
     """theta (n, d); log_q (n,) their log densities, None where they are draws of p(θ) L(θ) itself; log_evidence of
     p(θ) L(θ), NaN where not known; certificate of the rule; moments of θ by node, (mean, sd), where known;
-    corrected : whether L is Laplace's with the groups integrated exactly"""
+    known (n,) : what L has of groups integrated exactly beside Laplace's, as a logarithm; None of nothing"""
 
     theta: np.ndarray
     log_q: np.ndarray | None
     log_evidence: float
     certificate: dict[str, Any] = field(default_factory=dict)
     moments: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-    corrected: bool = False
+    known: np.ndarray | None = None
 
 
 def propose(collapsed: Collapsed, n: int, rng: np.random.Generator, options: Mapping[str, Any]) -> Proposals:
@@ -85,13 +85,15 @@ def propose(collapsed: Collapsed, n: int, rng: np.random.Generator, options: Map
 
 class _Density:
     """log p(θ) L(θ) over free coordinates z. L is Laplace's ∫ of the block; once `corrected`, with groups integrated
-    exactly, whose gradient is Laplace's and a difference."""
+    exactly, whose gradient is Laplace's and a difference, or, where that takes long, with a quadratic through some of
+    it: what this errs by the weights put right."""
 
     def __init__(self, collapsed: Collapsed) -> None:
         self.collapsed = collapsed
         self.free, self.bijection = unconstrained(collapsed.target)
         self.corrected = False
         self.step = np.ones(0)
+        self.smooth: _Quadratic | None = None
 
     @property
     def for_search(self) -> Density:
@@ -100,6 +102,11 @@ class _Density:
     def correct_if_needed(self, mode: np.ndarray, sds: np.ndarray) -> None:
         """Where what Laplace misses changes much over the width of its own density."""
         self.step = DIFFERENCE * sds
+        block: Any = self.collapsed.block
+        if block.corrects_slowly:
+            self.smooth = _Quadratic.through(self.missed, mode, REACH * np.minimum(sds, 3.0))
+            self.corrected = self.smooth is not None
+            return
         near = [mode, *(mode + sign * k for k in np.diag(REACH * np.minimum(sds, 3.0)) for sign in (1.0, -1.0))]
         missed = np.array([self._correction(z) for z in near])
         self.corrected = bool(np.ptp(missed[np.isfinite(missed)]) > MISSED) if np.isfinite(missed).any() else False
@@ -107,7 +114,7 @@ class _Density:
     @property
     def seconds(self) -> float:
         """Roughly, of a value."""
-        return self.collapsed.seconds * (DEARER if self.corrected else 1.0)
+        return self.collapsed.seconds * (DEARER if self.corrected and self.smooth is None else 1.0)
 
     def value(self, z: np.ndarray) -> float:
         value = float(self.free.evaluate(z).log_density)
@@ -121,15 +128,64 @@ class _Density:
         assert slope is not None
         if not self.corrected or not np.isfinite(value):
             return float(value), slope
+        if self.smooth is not None:
+            return float(value) + self.smooth.value(z), slope + self.smooth.slope(z)
         ends = [self._correction(z + h) - self._correction(z - h) for h in np.diag(self.step)]
         return float(value) + self._correction(z), slope + np.array(ends) / (2.0 * self.step)
 
+    def known(self, z: np.ndarray) -> np.ndarray | None:
+        """What is corrected at z (n, d)."""
+        return np.array([self._correction(each) for each in z]) if self.corrected else None
+
     def _correction(self, z: np.ndarray) -> float:
+        return self.missed(z) if self.smooth is None else self.smooth.value(z)
+
+    def missed(self, z: np.ndarray) -> float:
+        """What Laplace's ∫ misses of the groups."""
         try:
             belief: Any = self.collapsed.belief(self.bijection.forward(z))
             return float(belief.correction())
         except (NumericalError, NotIdentifiedError):
             return -np.inf
+
+
+@dataclass(frozen=True, eq=False)
+class _Quadratic:
+    """c + b·t + ½ tᵀA t at t = (z − mode)/reach, each within ±1."""
+
+    mode: np.ndarray
+    reach: np.ndarray
+    c: float
+    b: np.ndarray
+    A: np.ndarray
+
+    @classmethod
+    def through(cls, function: Any, mode: np.ndarray, reach: np.ndarray) -> _Quadratic | None:
+        """By least squares at the mode, half and all of the reach along every axis, and between each two; None where
+        the function is not finite."""
+        d = len(mode)
+        ends = [sign * length * e for e in np.eye(d) for sign in (1.0, -1.0) for length in (0.5, 1.0)]
+        between = [sign * 0.7 * (e + f) for i, e in enumerate(np.eye(d)) for f in np.eye(d)[:i] for sign in (1.0, -1.0)]
+        t = np.array([np.zeros(d), *ends, *between])
+        values = np.array([function(mode + reach * each) for each in t])
+        finite = np.isfinite(values)
+        i, j = np.triu_indices(d)
+        if finite.sum() < 1 + d + len(i):
+            return None
+        terms = np.column_stack([np.ones(len(t)), t, t[:, i] * t[:, j] * np.where(i == j, 0.5, 1.0)])[finite]
+        found = np.linalg.lstsq(terms, values[finite])[0]
+        A = np.zeros((d, d))
+        A[i, j] = A[j, i] = found[1 + d :]
+        return cls(mode, reach, float(found[0]), found[1 : 1 + d], A)
+
+    def value(self, z: np.ndarray) -> float:
+        t = np.clip((z - self.mode) / self.reach, -1.0, 1.0)
+        return self.c + float(t @ (self.b + 0.5 * self.A @ t))
+
+    def slope(self, z: np.ndarray) -> np.ndarray:
+        t = (z - self.mode) / self.reach
+        inside = np.abs(t) <= 1.0
+        return np.where(inside, (self.b + self.A @ np.clip(t, -1.0, 1.0)) / self.reach, 0.0)
 
 
 _Rule = tuple[Proposals, np.ndarray, np.ndarray]
@@ -159,7 +215,7 @@ def _by_lattice(density: _Density, n: int, rng: np.random.Generator, modes: Mode
     moments = theta_moments(density.collapsed, bijection.forward(found.nodes), found.weights)
     certificate = {"quadrature_error": error, "evaluations": found.n_evaluations}
     log_q = log_q - bijection.log_jacobian(x, z)[0]
-    made = Proposals(x, log_q, found.log_evidence, certificate, moments, density.corrected)
+    made = Proposals(x, log_q, found.log_evidence, certificate, moments, density.known(z))
     return made, found.nodes, found.weights
 
 
@@ -207,7 +263,8 @@ def _by_importance(density: _Density, n: int, rng: np.random.Generator, modes: M
     chosen = evenly(found.positions, found.weights, n, rng)
     certificate = {"evaluations": count, "effective_hyperparameters": found.effective}
     moments = theta_moments(collapsed, x, found.weights)
-    made = Proposals(x[chosen], None, found.log_evidence, certificate, moments, density.corrected)
+    known = density.known(found.positions[chosen])
+    made = Proposals(x[chosen], None, found.log_evidence, certificate, moments, known)
     return made, found.positions, found.weights
 
 

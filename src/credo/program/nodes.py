@@ -20,6 +20,7 @@ from credo.distributions.support import Support
 from credo.errors import DataError, ParameterError
 from credo.program.labels import unwrapped
 from credo.program.ops import OPS
+from credo.program.sparse import is_sparse, sparse_product
 from credo.program.wording import described
 
 __all__ = ["Node", "Dims", "apply", "as_node", "axis_of", "described", "holds_states", "joined", "parents_of_law",
@@ -147,6 +148,14 @@ class Node:
         remedy = f"Write cr.math.{name}(…)." if name in OPS else "Functions of nodes are in cr.math."
         raise UnknownValueError("numpy", ufunc.__name__, "called on numbers, not on a node", repr(self), remedy)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Itself, as one object: so SciPy's sparse arrays, too, leave arithmetic to it."""
+        if dtype is not None and np.dtype(dtype) != object:
+            raise UnknownValueError("Model", described(self), f"an expression, not {_NO_VALUE}", repr(self))
+        one = np.empty((), dtype=object)
+        one[()] = self
+        return one
+
     def __iter__(self) -> Iterator[Node]:
         if not self.shape:
             raise UnknownValueError("Model", described(self), "an array to go along, not a scalar", repr(self))
@@ -207,10 +216,12 @@ class Node:
         return apply("abs", self)
 
     def __matmul__(self, other: Any) -> Node:
+        if is_sparse(other):
+            return sparse_product(other.T, self) if self.ndim != 2 else sparse_product(other.T, self.T).T
         return apply("matmul", self, other)
 
     def __rmatmul__(self, other: Any) -> Node:
-        return apply("matmul", other, self)
+        return sparse_product(other, self) if is_sparse(other) else apply("matmul", other, self)
 
     @property
     def T(self) -> Node:
@@ -219,11 +230,11 @@ class Node:
             raise ParameterError("Node", "T", "taken of a matrix", repr(self))
         return Node("transpose", [self], shape=self.shape[::-1], dims=self.dims[::-1])
 
-    def sum(self, axis: int | str | None = None) -> Node:
-        """Over all axes, or over one by number or name."""
+    def sum(self, axis: int | str | None = None, dtype: None = None, out: None = None) -> Node:
+        """Over all axes, or over one by number or name; `np.sum` passes the rest, which must be None."""
         return self._reduced("sum", axis)
 
-    def mean(self, axis: int | str | None = None) -> Node:
+    def mean(self, axis: int | str | None = None, dtype: None = None, out: None = None) -> Node:
         """`sum` divided by how many there are."""
         return self._reduced("mean", axis)
 

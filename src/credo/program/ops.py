@@ -24,6 +24,7 @@ from credo.program.op import (
     unary,
     unbroadcast,
 )
+from credo.program.sparse import SPARSE_MATMUL
 from credo.program.user.operation import CALL
 
 __all__ = ["OPS", "Op", "aligned", "unbroadcast"]
@@ -150,6 +151,7 @@ OPS: dict[str, Op] = {
         *ELEMENTWISE,
         *ALONG,
         CALL,
+        SPARSE_MATMUL,
         binary("add", np.add, lambda g, out, a, b: (g, g), lambda a, b: (a[0] + b[0], a[1] + b[1]), "{0} + {1}"),
         binary("subtract", np.subtract, lambda g, out, a, b: (g, -g), lambda a, b: (a[0] - b[1], a[1] - b[0]),
                 "{0} - {1}"),

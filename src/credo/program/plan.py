@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from credo.distributions import Flat
+from credo.distributions import Flat, Normal
 from credo.errors import ParameterError, UnavailableError
 from credo.program.explain import Explanation, Step
 from credo.program.finite.states import is_finite
@@ -119,7 +119,8 @@ def _is_worth_it(plain: Plan) -> bool:
     """Whether what is left after exact algebra is more than a few numbers, or slow."""
     if plain.method == "exact":
         return False
-    cells = sum(factor.node.size for factor in plain.factors if factor.observed)
+    # What is Normal is exact whatever its rows, given a few numbers.
+    cells = sum(f.node.size for f in plain.factors if f.observed and not isinstance(f.law, Normal))
     return _count(plain.rest) > MOST_BY_IMPORTANCE or cells > FEW_CELLS
 
 

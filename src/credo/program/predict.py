@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from credo.program.posterior import ModelPosterior
 
 __all__ = ["Laws", "check_new_levels", "kept_draws", "law_draws", "laws", "pointwise", "pointwise_at", "predict",
-           "predict_prior", "seen_values"]  # fmt: skip
+           "predict_prior"]  # fmt: skip
 
 # Cells of draws × rows that a predictive holds at most; more rows get fewer draws, at least LEAST.
 MOST_CELLS, LEAST = 20_000_000, 200
@@ -174,19 +174,17 @@ def pointwise_at(model: Model, factor: Factor, draws: Mapping[str, np.ndarray]) 
     """log p(y_i | draw), (n, *shape), at draws of the latent nodes by name."""
     n = len(next(iter(draws.values())))
     values, nodes = _values(model, draws, {}, {}, "error", {}, None)
-    base = seen_values(factor)
+    base = factor.data
     law = law_at(factor.law, values, nodes, n, base.ndim)  # type: ignore[arg-type]
+    if type(law).__name__ == "MultivariateNormal":
+        from credo.program.holes import log_density_of_seen
+
+        none = np.empty(0, dtype=np.intp)
+        return log_density_of_seen(law, base, none if factor.missing is None else factor.missing, n)
     each = np.broadcast_to(law.log_prob(base), (n, *base.shape)).copy()  # type: ignore[attr-defined]
     if factor.missing is not None:
         each.reshape(len(each), -1)[:, factor.missing] = np.nan
     return each
-
-
-def seen_values(factor: Factor) -> np.ndarray:
-    """The data of an observed node; what stands in missing cells is arbitrary."""
-    base = factor.node.parents[0].value if factor.node.kind == "fill" else factor.node.value
-    assert base is not None
-    return base
 
 
 def _model(posterior: ModelPosterior) -> Model:

@@ -49,7 +49,7 @@ def prepared(model: Model) -> tuple[list[Factor], list[Node]]:
             factors.append(factor)
             latents.append(factor.hidden)
         else:
-            factors.append(_told(_seen(factor)))
+            factors += _seen(factor)
     _require_used(factors, latents)
     return factors, latents
 
@@ -72,10 +72,14 @@ def _used_nodes(model: Model) -> set[int]:
     return used
 
 
-def _seen(factor: Factor) -> Factor:
-    """The factor over the cells that were seen."""
+def _seen(factor: Factor) -> list[Factor]:
+    """The factor over the cells that were seen: several where these are cells of vectors."""
     assert factor.missing is not None
-    return _without(factor, factor.missing)
+    if type(factor.law).__name__ != "MultivariateNormal":
+        return [_told(_without(factor, factor.missing))]
+    from credo.program.holes import seen_rows
+
+    return seen_rows(factor, factor.data)
 
 
 def _told(factor: Factor) -> Factor:
@@ -89,11 +93,9 @@ def _told(factor: Factor) -> Factor:
 
 def _without(factor: Factor, cells: np.ndarray) -> Factor:
     """The factor without some cells, which are given by their places in C order."""
-    law, node = factor.law, factor.node
+    law, node, base = factor.law, factor.node, factor.data
     assert law is not None
-    base = node.parents[0].value if node.kind == "fill" else node.value
-    assert base is not None
-    if law.event_ndim or type(law).__name__ == "Categorical":
+    if law.event_ndim:
         raise UnavailableError(f"{factor.name}: missing cells of a {type(law).__name__} are not supported.",
                                remedy="Leave out those rows.")  # fmt: skip
     seen = np.setdiff1d(np.arange(base.size), cells)
@@ -109,15 +111,16 @@ def _picked(law: Family, shape: tuple[int, ...], cells: np.ndarray) -> Family:
             raise UnavailableError(f"Missing cells of a {type(law).__name__} whose parameters are arrays are not "
                                    "supported.", remedy="Leave out those rows.")  # fmt: skip
         return law
-    parameters = {}
+    parameters, size = {}, int(np.prod(shape, dtype=np.int64))
     for name, value in law.parameters.items():
         node = as_node(value)
-        if node.is_scalar:
+        own = node.shape[-1:] if type(law).__name__ == "Categorical" else ()  # axes of one cell's parameter
+        if node.ndim == len(own):
             parameters[name] = value
             continue
-        if node.shape != shape:
-            node = apply("multiply", node, np.ones(shape))
-        parameters[name] = node.reshape(node.size)[as_node(cells)]
+        if node.shape != (*shape, *own):
+            node = apply("multiply", node, np.ones((*shape, *own)))
+        parameters[name] = node.reshape(size, *own)[as_node(cells)]
     return unchecked(type(law), parameters)
 
 

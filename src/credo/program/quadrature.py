@@ -54,7 +54,7 @@ def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
         most = MOST_COSTLY if costly else MOST
     else:
         most = int(np.clip(LATTICE / collapsed.seconds, LEAST, MOST))
-    exact = collapsed.has_batch or collapsed.seconds * draws < BUDGET
+    exact = collapsed.is_quick or collapsed.seconds * draws < BUDGET
     modes = find_modes(collapsed, Density(None, rows, both), rng)
     try:
         found = integrate(
@@ -152,7 +152,9 @@ def block_draws(collapsed: Collapsed, theta: np.ndarray, rng: np.random.Generato
     """One draw of the block for each row of θ."""
     if collapsed.has_batch:
         assert isinstance(collapsed.block, GaussianBlock)  # the only one that does many at once
-        return collapsed.block.sample_each(collapsed.coefficient_rows(theta), rng)
+        block = collapsed.block
+        parts = collapsed.in_chunks(theta)
+        return np.concatenate([block.sample_each(collapsed.coefficient_rows(part), rng) for part in parts])
     fewest = FEWEST + FOR_EACH * theta.shape[1]
     most = int(min(max(BUDGET / collapsed.seconds, fewest), len(theta)))
     return _at_representatives(collapsed, theta, most, rng)
@@ -204,7 +206,9 @@ def conditional_moments(collapsed: Collapsed, theta: np.ndarray, weights: np.nda
     moments = {name: _mixture(weights, *pair) for name, pair in leaf_moments(collapsed, theta).items()}
     if not isinstance(collapsed.block, GaussianBlock) or not collapsed.has_batch:
         return moments
-    mean, sd = _mixture(weights, *collapsed.block.moments(collapsed.coefficient_rows(theta)))
+    block = collapsed.block
+    every = [block.moments(collapsed.coefficient_rows(part)) for part in collapsed.in_chunks(theta)]
+    mean, sd = _mixture(weights, *(np.concatenate(each) for each in zip(*every, strict=True)))
     split = collapsed.split(sd)
     return moments | {name: (value, split[name]) for name, value in collapsed.split(mean).items()}
 

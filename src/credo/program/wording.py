@@ -38,7 +38,9 @@ def _text(node: Node, left: list[int]) -> str:
     return written.format(*arguments, name=name, args=args, rest=rest, key=_written_key(node))
 
 
-_LOOSE = {"add": 1, "subtract": 1, "multiply": 2, "divide": 2, "matmul": 2, "negative": 3, "power": 4}
+_LOOSE = {
+    "add": 1, "subtract": 1, "multiply": 2, "divide": 2, "matmul": 2, "sparse_matmul": 2, "negative": 3, "power": 4,
+}  # fmt: skip
 
 
 def _bracketed(node: Node, i: int, left: list[int]) -> str:

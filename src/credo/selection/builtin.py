@@ -213,7 +213,7 @@ for _candidate in (
         "qda",
         "classification",
         29,
-        lambda: QuadraticDiscriminantAnalysis(prior="leave-one-out"),
+        lambda: QuadraticDiscriminantAnalysis(prior="auto"),
         int,
         discriminant_seconds,
         no_measurements,

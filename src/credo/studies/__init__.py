@@ -19,6 +19,9 @@
 `guesses`, `values`, `frame`  arguments; trials as a table
 """
 
+from typing import TYPE_CHECKING
+
+from credo._lazy import lazily
 from credo.errors import SpaceExhaustedError
 from credo.studies.events import Event
 from credo.studies.objective import Pruned
@@ -29,6 +32,9 @@ from credo.studies.samplers.base import Guess
 from credo.studies.storage import MemoryStorage, Storage, open_storage
 from credo.studies.study import Study
 from credo.studies.trial import Trial
+
+if TYPE_CHECKING:
+    from credo.studies.samplers.gp import GPSampler
 
 __all__ = [
     "Study",
@@ -44,7 +50,11 @@ __all__ = [
     "History",
     "Guess",
     "Suggestion",
+    "GPSampler",
     "Storage",
     "MemoryStorage",
     "open_storage",
 ]
+
+# A Gaussian process takes a second to import, which studies without one need not pay.
+__getattr__ = lazily("credo.studies", {"GPSampler": "samplers.gp"})

@@ -7,7 +7,10 @@ from typing import Any
 
 from credo.studies.trial import Trial
 
-__all__ = ["trials_frame"]
+__all__ = ["proposals_frame", "trials_frame"]
+
+# What samplers say of a point in numbers; each is a pair where there are two objectives and two beliefs.
+PARTS = ("mean", "sd", "exploitation", "exploration", "feasibility")
 
 
 def trials_frame(trials: Iterable[Trial], names: Sequence[str], n_values: int = 1, n_constraints: int = 0) -> Any:
@@ -38,6 +41,34 @@ def trials_frame(trials: Iterable[Trial], names: Sequence[str], n_values: int = 
         columns[name if name not in columns else f"{name}_"] = pl.Series(values)
     columns["reason" if "reason" not in columns else "reason_"] = pl.Series([t.reason for t in rows], dtype=pl.String)
     return pl.DataFrame(columns)
+
+
+def proposals_frame(trials: Iterable[Trial]) -> Any:
+    """A polars frame, a row a trial: id, method, acquisition, and what the sampler expected of the point (mean and sd,
+    or mean_1, mean_2 of two objectives; exploitation, exploration; feasibility), reason. Null where it said nothing.
+    """
+    import polars as pl
+
+    rows = [(trial, trial.why) for trial in trials]
+    columns: dict[str, Any] = {"id": pl.Series([trial.id for trial, _ in rows], dtype=pl.Int64)}
+    for name in ("method", "acquisition"):
+        columns[name] = pl.Series([_text(why.get(name)) for _, why in rows], dtype=pl.String)
+    for name in PARTS:
+        said = [why.get(name) for _, why in rows]
+        pairs = any(isinstance(value, (list, tuple)) for value in said)
+        for j in range(2 if pairs else 1):
+            values = [_item(value, j) if isinstance(value, (list, tuple)) else _number(value) for value in said]
+            columns[f"{name}_{j + 1}" if pairs else name] = pl.Series(values, dtype=pl.Float64)
+    columns["reason"] = pl.Series([_text(why.get("reason")) for _, why in rows], dtype=pl.String)
+    return pl.DataFrame(columns)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _item(numbers: Sequence[float] | None, j: int) -> float | None:

@@ -32,6 +32,7 @@ def optimize(
 ) -> None:  # fmt: skip
     """See `Study.optimize`."""
     _check(function, n_trials, total, n_jobs, timeout)
+    n_jobs = _workers(n_jobs)
     loop = Loop(study, n_trials, total, n_jobs, progress)
     loop.runner = runner_of(backend, function, n_jobs, timeout, loop.reported if takes_progress(function) else None)
     with Heart(study.storage, study.name, study.lease, lambda: list(loop.running)):
@@ -137,16 +138,27 @@ class Loop:
             )
 
 
+def _workers(n_jobs: int) -> int:
+    """As in scikit-learn: −1 is as many as there are processors, −2 one less."""
+    if n_jobs > 0:
+        return n_jobs
+    from joblib import effective_n_jobs  # a worker that states its number need not pay for the import
+
+    return effective_n_jobs(n_jobs)
+
+
 def _check(function: Any, n_trials: Any, total: Any, n_jobs: Any, timeout: Any) -> None:
     owner = "Study.optimize"
     if not callable(function):
         raise ParameterError(owner, "f", "a function of a dict of parameters", function)
     if n_trials is None and total is None:
         raise ParameterError(owner, "n_trials", "given, or total", None)
-    for name, value, least in (("n_trials", n_trials, 0), ("total", total, 0), ("n_jobs", n_jobs, 1)):
-        if value is None and name != "n_jobs":
+    for name, value, least in (("n_trials", n_trials, 0), ("total", total, 0)):
+        if value is None:
             continue
         if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < least:
             raise ParameterError(owner, name, f"an integer ≥ {least}", value)
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or int(n_jobs) == 0:
+        raise ParameterError(owner, "n_jobs", "an integer ≥ 1, or −1 for all processors", n_jobs)
     if timeout is not None and not (isinstance(timeout, numbers.Real) and float(timeout) > 0):
         raise ParameterError(owner, "timeout", "seconds > 0 or None", timeout)

@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any, Self, overload
 
 from credo.design.spaces import Space
-from credo.errors import CredoError, DataWarning, NumericalError, ParameterError, SpaceExhaustedError, warn
+from credo.errors import (
+    CredoError,
+    DataWarning,
+    NumericalError,
+    ParameterError,
+    SpaceExhaustedError,
+    UnavailableError,
+    warn,
+)
 from credo.studies.guidance import Guidance
 from credo.studies.leases import Watch, worker_identity
 from credo.studies.optimize import optimize
@@ -358,7 +366,7 @@ class Study(Guidance):
             reports an intermediate value, and raises `Pruned` where the study's rule gives the trial up.
         n_trials : trials of this call; total : of the study, over all workers and interruptions, so that the same
             script resumes where it was killed. Either or both.
-        n_jobs : trials at once; the sampler sees the pending ones
+        n_jobs : trials at once, −1 as many as processors; the sampler sees the pending ones
         backend : "threads", or "processes": a fresh process a trial, which may crash, and is killed by `timeout`
         timeout : seconds after which a trial has failed; a thread is left behind, a process killed
         progress : called with every finished `Trial`
@@ -368,6 +376,12 @@ class Study(Guidance):
         """
         optimize(self, f, n_trials, total, n_jobs, backend, timeout, progress)
         return self
+
+    def __reduce__(self) -> Any:
+        raise UnavailableError(
+            f"A Study is not copied or pickled: {self.storage.name} holds it, and this is one of its workers.",
+            remedy="Give it a storage, and open it there where it is wanted: Study.load(storage, name).",
+        )
 
     def close(self) -> None:
         """Let go of the storage's files and connections; they open again when needed."""

@@ -10,7 +10,7 @@ import numpy as np
 from credo.design.spaces import Space
 from credo.errors import UnavailableError
 from credo.studies.events import Event
-from credo.studies.frame import trials_frame
+from credo.studies.frame import proposals_frame, trials_frame
 from credo.studies.recommendation import Recommendation, best_told, recommended
 from credo.studies.samplers.base import Guess
 from credo.studies.state import StudyState
@@ -74,6 +74,13 @@ class StudyView:
     def trials(self) -> Any:
         """All trials as a polars frame: id, state, value (or value_1, value_2), constraints, parameters, reason."""
         return trials_frame(self.records, self.space.names, len(self._signs), self._state.n_constraints or 0)
+
+    @property
+    def proposals(self) -> Any:
+        """Why each point was asked, as a polars frame, a row a trial: id, method, acquisition, the mean and sd that the
+        sampler expected in the objective's units, exploitation and exploration (what is gained if the mean is right,
+        and by surprise), feasibility, reason. `Trial.why` has the same of one trial, and what else a sampler says."""
+        return proposals_frame(self.records)
 
     # -- one objective -----------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from credo.design.acquisition.averaged import averaged, drawn_hyperparameters
 from credo.design.acquisition.points import even_points
 from credo.design.surrogates.cube import OneHot, cube_of
 from credo.design.surrogates.evidence import evidence_of
-from credo.design.surrogates.gaussian_process import LOCATION, NOISE, SPREAD, _normal_prior
+from credo.design.surrogates.gaussian_process import LOCATION, NOISE, SPREAD, normal_prior
 from credo.design.surrogates.surrogate import Surrogate, fit_surrogate
 from credo.numerics.threads import single_blas_thread
 
@@ -31,7 +31,7 @@ def test_against_draws_from_the_prior_weighted_by_the_likelihood() -> None:
     with single_blas_thread():
         mean, sd = averaged(surrogate, at, rng)
         belief = surrogate.belief
-        centre, spread = _normal_prior(belief)
+        centre, spread = normal_prior(belief)
         centre = centre + np.append(np.full(2, SPREAD**2), 0.0)  # of logs, not of ℓ
         thetas = centre + spread * rng.standard_normal((1500, centre.size))
         thetas = thetas[np.all((thetas >= belief.bounds[:, 0]) & (thetas <= belief.bounds[:, 1]), axis=1)]

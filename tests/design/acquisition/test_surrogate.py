@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from credo.design.surrogates.cube import OneHot, cube_of
-from credo.design.surrogates.gaussian_process import _normal_prior, believe
+from credo.design.surrogates.gaussian_process import believe, normal_prior
 from credo.design.surrogates.outcomes import Outcomes
 
 
@@ -13,7 +13,7 @@ def test_the_prior_is_the_belief_s_own(kinds):
     cube = cube_of(kinds, 4)
     X = cube.snap(np.random.default_rng(0).random((9, 4)))
     belief = believe(cube.rows(X), X[:, 0], cube, noisy=None, theta=None)
-    centre, spread = _normal_prior(belief)
+    centre, spread = normal_prior(belief)
     values = []
     for shift in (0.0, 0.7):
         moved = belief.at(belief.theta + shift)

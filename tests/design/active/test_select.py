@@ -152,8 +152,7 @@ def test_what_is_refused(classifier):
         (lambda: select(line, POOL, by="best"), ParameterError, "'entropy'"),
         (lambda: select(line, POOL, by="entropy"), ParameterError, "for numbers"),
         (lambda: select(line, POOL, by="margin"), ParameterError, "for numbers"),
-        (lambda: select(classifier, POOL, by="variance"), ParameterError, "for classes"),
-        (lambda: select(classifier, POOL, by="reduction"), ParameterError, "for classes"),
+        (lambda: select(classifier, POOL, 3, by="reduction", diversity="joint"), ParameterError, "of classes"),
         (lambda: select(classifier, POOL, 3, by="entropy", diversity="joint"), ParameterError, "kmeans"),
         (lambda: select(line, POOL, 2, diversity="some"), ParameterError, "diversity"),
         (lambda: select(line, np.zeros((5000, 3)), 2, "reduction"), ParameterError, "4096 rows"),
@@ -166,6 +165,47 @@ def test_what_is_refused(classifier):
     ]:  # fmt: skip
         with pytest.raises(error, match=match):
             call()
+
+
+def test_variance_of_classes_and_its_fall_by_brute_force(classifier):
+    """Each label is imagined, the draws reweighted, and the variances counted again."""
+    draws = classifier.law_draws(POOL)
+    p, w = np.asarray(draws.means()), draws.weights
+
+    def variance(weights):
+        mean = np.tensordot(weights, p, axes=1)
+        return np.tensordot(weights, np.square(p - mean), axes=1).sum(axis=1)
+
+    before = variance(w)
+    np.testing.assert_allclose(scores(classifier, POOL, "variance"), before, rtol=1e-9)
+    fall = np.zeros(len(POOL))
+    for i in range(len(POOL)):
+        for k in range(3):
+            given = w * p[:, i, k]
+            fall[i] += given.sum() * np.mean(before - variance(given / given.sum()))
+    np.testing.assert_allclose(scores(classifier, POOL, "reduction"), fall, rtol=1e-8)
+    assert len(set(select(classifier, POOL, 3, by="reduction", rng=0).tolist())) == 3
+
+
+def test_models_of_ones_own_and_formulas_choose_rows_too():
+    line = cr.LinearRegression(prior=cr.Normal(0, 10), noise=cr.noise.Normal(0.3), fit_intercept=False).fit(X[:, :1], Y)
+    m = cr.Model()
+    x, w = m.data("x", X[:, 0], dims="row"), m.latent("w", cr.Normal(0, 10))
+    m.observed("y", cr.Normal(w * x, 0.3), Y, dims="row")
+    posterior = m.fit(random_state=0)
+    new = {"x": POOL[:, 0]}
+    np.testing.assert_allclose(  # of draws, whose variance has a relative error of √(2/1000)
+        scores(posterior, new, "variance"), scores(line, POOL[:, :1], "variance"), rtol=0.3
+    )
+    assert select(posterior, new, n=3, by="bald", rng=0)[0] == select(line, POOL[:, :1], n=3, by="bald", rng=0)[0]
+    with pytest.raises(ParameterError, match="mapping of names of data nodes"):
+        select(posterior, POOL[:, :1])
+    formula = cr.regress("y ~ x", {"y": Y, "x": X[:, 0]}, random_state=0)
+    for by in ("bald", "variance", "reduction"):
+        assert len(set(select(formula, new, n=3, by=by, rng=0).tolist())) == 3
+    kernel = cr.KernelRidge().fit(X, Y)  # no draws: the best scores
+    chosen = select(kernel, POOL, n=3, by="variance", rng=0)
+    assert set(chosen.tolist()) == set(np.argsort(scores(kernel, POOL, "variance"))[-3:].tolist())
 
 
 def test_scores_do_not_offer_what_they_refuse() -> None:

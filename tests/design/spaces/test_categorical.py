@@ -44,3 +44,9 @@ def test_the_family_is_as_it_was() -> None:
     for wrong in ([0.2, 0.3], [-0.5, 1.5], np.array([16, 32]), []):
         with pytest.raises((ParameterError, ValueError)):
             Categorical(wrong)
+
+
+@pytest.mark.parametrize("p", [[], ()])
+def test_an_empty_list_is_named_for_what_it_is(p: Any) -> None:
+    with pytest.raises(ParameterError, match="must be not empty: probabilities, or choices of a Space"):
+        Categorical(p)

@@ -86,6 +86,9 @@ def test_a_function_as_condition_reads_what_is_active() -> None:
     for p in space.sample(50, np.random.default_rng(0)):
         assert ("k" in p) == (p["n"] > 1)
         assert ("z" in p) == (p.get("k", 0) > 0.5)
+    slip = Space(n=Integer(1, 3), k=Real(0, 1, when=lambda p: p["m"] > 1))  # it would be switched off for ever
+    with pytest.raises(ParameterError, match=r"Space\.k\.when must be a function of the parameters before it"):
+        slip.sample(1, np.random.default_rng(0))
 
 
 def test_points_of_a_finite_space_against_a_loop() -> None:
@@ -256,6 +259,11 @@ def test_bad_files_are_refused(text: str) -> None:
         Space.from_toml(text + "\n")
     with pytest.raises(MissingFileError):
         Space.from_toml("absent.toml")
+
+
+def test_constraints_below_the_parameters_belong_to_them() -> None:
+    with pytest.raises(ParameterError, match="write constraints above"):
+        Space.from_toml('[parameters]\nx = {low = 0, high = 9}\nconstraints = ["x > 1"]\n')
 
 
 @pytest.mark.parametrize(

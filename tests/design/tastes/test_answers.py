@@ -1,6 +1,7 @@
 """Answers: JSON there and back, what they refuse, and what a history makes of them."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -37,6 +38,27 @@ def test_what_is_refused():
         record_of(SPACE, ["best"])
     with pytest.raises(ParameterError, match=r"Space\.x"):
         record_of(SPACE, [Duel(A, {"x": 2.0})])
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [(lambda: Order([A, B, dict(A)]), "Order.ranking"), (lambda: Duel(A, dict(A)), "Duel.loser"),
+     (lambda: Order(A), "Order.ranking"), (lambda: Order(None), "Order.ranking"),
+     (lambda: Order("ab"), "Order.ranking"),
+     (lambda: Best(A, A), "Best.shown"), (lambda: Best(None, [A]), "Best.chosen"), (lambda: Best(A, [1]), "Best.shown"),
+     (lambda: Best(A, iter([A, B])), "Best.shown"), (lambda: Rating(None, stars=3), "Rating.item"),
+     (lambda: Tie(3), "Tie.items"), (lambda: NoneOfThem(None), "NoneOfThem.shown"), (lambda: Skip(A), "Skip.shown")],
+)  # fmt: skip
+def test_points_that_are_none_are_refused_when_the_answer_is_made(make, said):
+    with pytest.raises(ParameterError, match=re.escape(said)):
+        make()
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert Rating(A, stars=np.int64(3)).value == Rating(A, slider=np.float32(0.5)).value == 0.5
+    state = Best({"x": np.float64(0.1)}, np.array([{"x": np.float64(0.1)}, {"n": np.int64(2)}])).state()
+    assert json.loads(json.dumps(state)) == {"kind": "best", "chosen": {"x": 0.1}, "shown": [{"x": 0.1}, {"n": 2}]}
+    assert Best(A, [A, B]) == Best(A, (A, B))
 
 
 def outcomes(*answers, people=None):

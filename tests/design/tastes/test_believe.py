@@ -169,6 +169,29 @@ def test_awkward_input_is_refused_by_name():
         believe_taste(Space(x=cr.Constant(1)), [], rng=rng())
     with pytest.raises(ParameterError, match="n must be"):
         believe_taste(cube(), [], rng=rng()).best(0)
+    said = [Duel({"x0": 0.1}, {"x0": 0.2})]
+    for name, wrong in (
+        ("space", {"space": {"x0": 1}}), ("answers", {"answers": said[0]}), ("answers", {"answers": None}),
+        ("people", {"people": said}), ("people", {"people": {"ann": said[0]}}), ("previous", {"previous": 3}),
+    ):  # fmt: skip
+        with pytest.raises(ParameterError, match=rf"believe_taste\.{name}"):
+            believe_taste(**{"space": cube(1), "answers": [], "rng": rng(), **wrong})
+    with pytest.raises(ParameterError, match="random_state"):
+        believe_taste(cube(1), [], rng="0")
+    belief = believe_taste(cube(1), said, rng=rng())
+    for points in ([], {"x0": 0.1}):
+        with pytest.raises(ParameterError, match=r"best_of\.points"):
+            belief.best_of(points)
+    with pytest.raises(ParameterError, match=r"liking\.points"):
+        belief.liking("x0")
+
+
+def test_a_seed_is_as_good_as_a_generator_and_a_belief_about_another_space_is_not_kept():
+    said = [Duel({"x0": 0.1}, {"x0": 0.2})]
+    one, other = (believe_taste(cube(1), said, rng=each) for each in (5, rng(5)))
+    assert one.seed == other.seed
+    elsewhere = believe_taste(Space(x0=cr.Real(0.0, 0.5)), said, rng=0)
+    assert believe_taste(cube(1), said, previous=elsewhere, rng=5).likings[0].tolist() == one.likings[0].tolist()
 
 
 def test_contradictions_and_repetitions_settle():

@@ -9,6 +9,7 @@ import pytest
 import credo as cr
 from credo.design.spaces import Space
 from credo.design.tastes import Best, believe_taste, propose_round
+from credo.design.tastes.parts import is_part
 from credo.design.tastes.pool import box_of
 from credo.design.tastes.propose import _page
 from credo.errors import ParameterError
@@ -165,11 +166,35 @@ def test_a_newcomer_among_others_is_shown_what_they_like():
     ("options", "name"),
     [({"k": 1}, "k"), ({"k": 10}, "k"), ({"k": True}, "k"), ({"dial": -0.1}, "dial"), ({"dial": np.nan}, "dial"),
      ({"pinned": [{"x0": 2.0}]}, "x0"), ({"near": {"x0": 2.0}}, "x0"), ({"near": [{"y": 0.5}]}, "y"),
-     ({"space": Space(y=cr.Real(0, 1))}, "space")],
+     ({"space": Space(y=cr.Real(0, 1))}, "space"), ({"space": Space(x0=cr.Real(5, 6))}, "space"),
+     ({"space": "x0"}, "space"), ({"near": 3}, "near"), ({"pinned": [3]}, "pinned"), ({"pinned": 3}, "pinned")],
 )  # fmt: skip
 def test_what_is_refused(options, name):
     with pytest.raises(ParameterError, match=name):
         propose_round(believe_taste(cube(1), [], rng=rng()), rng=rng(), **options)
+
+
+def test_one_point_may_be_pinned_and_a_seed_is_as_good_as_a_generator():
+    belief = believe_taste(cube(2), [], rng=0)
+    point = {"x0": 0.5, "x1": 0.5}
+    cards = propose_round(belief, pinned=point, rng=3)
+    assert cards[0].params == point
+    assert cards == propose_round(belief, pinned=[point], rng=rng(3))
+    with pytest.raises(ParameterError, match=r"propose_round\.belief"):
+        propose_round(None, rng=0)
+
+
+def test_parts_of_a_space():
+    whole = mixed()
+    parts = [
+        whole.narrowed(rate=(0.01, None)),
+        whole.fixed(look="hard"),
+        whole.narrowed(look=["soft", "hard"], level=[1, 5]),
+    ]
+    assert all(is_part(part, whole) for part in parts)
+    assert not any(is_part(whole, part) for part in parts)
+    others = [cube(1), Space({**whole.parameters, "rate": cr.Real(1e-3, 1.0)}), 3]
+    assert not any(is_part(other, whole) for other in others)
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def test_every_kind_of_parameter_has_its_own_grid():
         map2(belief, "rate", "rate", at)
 
 
-@pytest.mark.parametrize("n", [0, -3, 2.5, True, None])
+@pytest.mark.parametrize("n", [0, -3, 2.5, True, None, 10**9])
 def test_grids_of_no_points_are_refused(n):
     belief = believe_taste(mixed(), [], rng=rng())
     at = {"rate": 0.01, "count": 3, "look": "soft", "level": 2, "glow": True, "fixed": 3.0}

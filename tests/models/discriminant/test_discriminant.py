@@ -176,7 +176,7 @@ def test_missing_labels_by_em(cls):
     assert model.result_.ok
     assert model.score(X, Y) > 0.93
     with pytest.raises(cr.errors.UnavailableError):
-        cls(prior="auto").fit(X, y)
+        cls(solver="eigen", shrinkage=0.1).fit(X, y)
 
 
 @pytest.mark.parametrize("cls", BOTH)

@@ -8,7 +8,7 @@ import pytest
 import credo as cr
 from credo.errors import ParameterError
 from credo.models.gaussian_process.class_kernels import ClassKernels
-from credo.models.gaussian_process.latent_softmax import SoftmaxFit, _Evidence
+from credo.models.gaussian_process.latent_softmax import SoftmaxFit, _Evidence, _Task
 from credo.saving import load, save
 
 RNG = np.random.default_rng(0)
@@ -34,9 +34,10 @@ def test_equal_kernels_are_a_shared_one():
 
 def test_slopes_of_the_evidence():
     kernels = ClassKernels((KERNEL, 1.0 * cr.kernels.Matern(0.8, nu=2.5), cr.kernels.RBF(0.5)))
-    evidence = _Evidence(kernels, X, Y, 3, None, None)
-    start = evidence.start()
-    assert len(evidence.names) == start.size == len(evidence.bounds())
+    task = _Task(kernels, X, Y, 3, None, None)
+    evidence = _Evidence(task, "laplace")
+    start = task.start()
+    assert len(task.names) == start.size == len(task.bounds())
     slope = evidence(start)[1]
     steps = 1e-5 * np.eye(start.size)
     numeric = [(evidence(start + step)[0] - evidence(start - step)[0]) / 2e-5 for step in steps]

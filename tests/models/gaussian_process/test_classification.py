@@ -98,17 +98,20 @@ def test_shared_kernel_of_two_classes_is_the_binary_model():
 
 
 @pytest.mark.filterwarnings("ignore:.*certificate failed")
-@pytest.mark.parametrize(("y", "inference"), [(Y, "laplace"), (Y, "ep"), (THREE, "laplace")])
+@pytest.mark.parametrize(("y", "inference"), [(Y, "laplace"), (Y, "ep"), (THREE, "laplace"), (THREE, "ep")])
 def test_leave_one_out_is_near_refits(y, inference):
-    """At fixed hyperparameters, against a fit without each row: within 0.05 nats a row (EP 0.01)."""
+    """At fixed hyperparameters, against a fit without each row: within 0.05 nats a row (EP 0.01, of three classes
+    0.03)."""
     model = GaussianProcessClassifier(2.0 * RBF(1.0), inference=inference, optimizer=None).fit(X, y)
     loo = model.leave_one_out(X, y).pointwise
+    some = np.arange(0, len(X), 3 if y is THREE and inference == "ep" else 1)
     refits = np.empty(len(X))
-    for i in range(len(X)):
+    for i in some:
         rest = np.delete(np.arange(len(X)), i)
         fresh = GaussianProcessClassifier(2.0 * RBF(1.0), inference=inference, optimizer=None).fit(X[rest], y[rest])
         refits[i] = fresh.predict_distribution(X[i : i + 1]).log_prob(y[i : i + 1])[0]
-    np.testing.assert_allclose(loo, refits, atol=0.01 if inference == "ep" else 0.05)
+    bound = 0.05 if inference == "laplace" else 0.01 if y is Y else 0.03
+    np.testing.assert_allclose(loo[some], refits[some], atol=bound)
     with pytest.raises(DataError, match="rows of fit"):
         model.leave_one_out(NEW, y[:7])
 
@@ -168,7 +171,7 @@ def test_learned_mean_finds_the_base_rate():
 def test_iris_three_classes():
     """Softmax hyperparameters are at a stationary point of the evidence, above the start, and it predicts."""
     features, y = load_iris(return_X_y=True)
-    start = GaussianProcessClassifier(RBF(1.0), optimizer=None).fit(features, y)
+    start = GaussianProcessClassifier(RBF(1.0), optimizer=None, inference="laplace").fit(features, y)
     model = GaussianProcessClassifier(1.0 * RBF(1.0, limits={"lengthscale": (0.1, 10.0)}), inference="laplace")
     with pytest.warns(FitConvergenceWarning):
         model.fit(features, y)
@@ -177,6 +180,26 @@ def test_iris_three_classes():
     assert model.score(features, y) > 0.96
     assert model.evidence_.maximised
     assert model.evidence_.measure == "mass"
+
+
+def test_ep_takes_over_where_laplace_fails_in_three_classes(tmp_path):
+    """Iris with wide functions: importance weights fail Laplace's Gaussian and pass EP's; leaving out and saving go by
+    EP's sites."""
+    features, y = load_iris(return_X_y=True)
+    features, y = features[::3], y[::3]
+    kernel = 100.0 * RBF(3.0)
+    with pytest.warns(FitConvergenceWarning):
+        laplace = GaussianProcessClassifier(kernel, optimizer=None, inference="laplace").fit(features, y)
+    auto = GaussianProcessClassifier(kernel, optimizer=None).fit(features, y)
+    assert auto.result_.inference == "ep"
+    assert "EP took over" in auto.result_.message
+    assert auto.result_.certificate["pareto_k"] < 0.7 < laplace.result_.certificate["pareto_k"]
+    assert auto.log_evidence_ == auto.result_.certificate["log_evidence_weighted"]
+    cr.save(auto, tmp_path / "ep.credo")
+    other = cr.load(tmp_path / "ep.credo")
+    np.testing.assert_allclose(other.predict_proba(features), auto.predict_proba(features), atol=1e-7)
+    loo = auto.leave_one_out(features, y).pointwise
+    np.testing.assert_allclose(other.leave_one_out(features, y).pointwise, loo, atol=1e-6)
 
 
 def test_evidence_compares_kernels():
@@ -197,9 +220,10 @@ def test_refusals():
     ]:  # fmt: skip
         with pytest.raises(ParameterError, match=name):
             GaussianProcessClassifier(**{name: value}).fit(X, Y)
-    for model in (GaussianProcessClassifier(inference="ep"), GaussianProcessClassifier(link="probit")):
-        with pytest.raises(ParameterError, match="more than two classes"):
-            model.fit(X, THREE)
+    with pytest.raises(ParameterError, match="more than two classes"):
+        GaussianProcessClassifier(link="probit").fit(X, THREE)
+    with pytest.raises(ParameterError, match="sample_weight"):
+        GaussianProcessClassifier(inference="ep").fit(X, THREE, sample_weight=np.full(24, 0.5))
 
 
 @pytest.mark.parametrize("inference", ["laplace", "ep", "auto"])

@@ -69,3 +69,34 @@ def test_where_fewer_rows_mislead_all_rows_begin_near_the_start():
 
     top = climb_from_fewer(hill, lambda size: far, 500, np.zeros(1), [(-50, 50)], rng=np.random.default_rng(0))
     assert top.value == pytest.approx(100.0, abs=1e-2)
+
+
+@pytest.mark.parametrize("kernel", [None, 1.0 * cr.kernels.Matern(np.ones(5), nu=2.5)])
+def test_what_is_rough_is_not_taken_for_noise(kernel):
+    """Half a wave in each unit of a column of six: there is a top 530 nats lower at which the waves are noise, to which
+    climbs from the one start led, be it of some rows or (of the default kernel) of all."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-3, 3, (500, 5))
+    y = np.sin(3 * X[:, 0]) + np.cos(2 * X[:, 1]) * X[:, 2] + 0.1 * rng.standard_normal(500)
+    model = cr.GaussianProcessRegressor(kernel).fit(X, y)
+    assert model.noise_scale_ < 0.2
+
+
+def test_of_starts_the_best_and_where_doubtful_the_next():
+    """Two hills of one dimension; the lower draws the start that looks best, and where it ends is doubtful."""
+
+    def hills(theta):
+        x = float(theta[0])
+        low, high = np.exp(-0.5 * x**2), 3.0 * np.exp(-0.5 * (x - 6.0) ** 2)
+        return 100.0 * (low + high), np.array([-100.0 * (x * low + (x - 6.0) * high)])
+
+    def found(doubtful, tol):
+        return climb_from_fewer(
+            hills, lambda size: hills, 100, np.array([3.5]), [(-9, 9)], rng=np.random.default_rng(0), tol=tol,
+            others=[np.array([0.4])], doubtful=doubtful,
+        )  # fmt: skip
+
+    # Of some rows (a rough tolerance) the better start is enough; of all rows the first is never left out.
+    assert found(None, 0.1).value == pytest.approx(100.0, abs=0.2)
+    assert found(lambda theta: theta[0] < 1.0, 0.1).value == pytest.approx(300.0, abs=0.2)
+    assert found(None, 1e-6).value == pytest.approx(300.0, abs=1e-3)

@@ -12,7 +12,7 @@ from credo.models.gaussian_process.latent import LatentFit
 from credo.models.gaussian_process.latent_certificate import certificate, holds
 from credo.models.gaussian_process.latent_evidence import LatentEvidence, LatentTask
 from credo.models.gaussian_process.latent_ladder import require_memory
-from credo.models.gaussian_process.latent_softmax import SoftmaxFit, _Evidence
+from credo.models.gaussian_process.latent_softmax import SoftmaxFit, _Evidence, _Task
 
 RNG = np.random.default_rng(6)
 X = RNG.normal(size=(18, 2))
@@ -87,8 +87,9 @@ def test_softmax_gradients():
     slopes = numeric(lambda m: evidence(m=m).log_evidence, mean)
     np.testing.assert_allclose(along.sum(axis=0), slopes, rtol=1e-5, atol=1e-7)
     # and through the kernel and the sum-to-zero means
-    objective = _Evidence(KERNEL, X, y, 3, None, weights)
-    position = objective.start() + 0.1
+    task = _Task(KERNEL, X, y, 3, None, weights)
+    objective = _Evidence(task, "laplace")
+    position = task.start() + 0.1
     _, gradient = objective(position)
     np.testing.assert_allclose(gradient, numeric(lambda at: objective(at)[0], position), rtol=1e-4, atol=1e-5)
 

@@ -204,3 +204,37 @@ def test_noise_on_inputs_is_ridge():
 def test_dictionary_refusals_are_named(call):
     with pytest.raises(ParameterError):
         call()
+
+
+# -- optimality ------------------------------------------------------------------------------------------------------
+
+
+def kkt_residual(X, y, path):
+    """Largest violation of the lasso's conditions over a path, relative to the largest penalty."""
+    slope = (X.T @ (y[:, None] - X @ path.coefs.T - path.intercepts)).T / y.size
+    alphas = path.alphas[:, None]
+    inside = np.maximum(np.abs(slope) - alphas, 0.0)
+    return np.where(path.coefs != 0.0, np.abs(slope - alphas * np.sign(path.coefs)), inside).max() / alphas.max()
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_optimality_of_the_collinear_table(sparse):
+    legacy = np.random.RandomState(1)
+    z = legacy.normal(0.0, 1.0, 1000)
+    X = np.column_stack([z + legacy.normal(0.0, 0.1, 1000) for _ in range(3)])
+    y = X.sum(axis=1) + legacy.normal(0.0, 1.0, 1000)
+    path = lasso_path(scipy.sparse.csr_array(X) if sparse else X, y, [1.0, 1e-2, 1e-4], tol=1e-14)
+    np.testing.assert_allclose(path.coefs[0], [0.90393659, 0.0, 1.01617857], atol=1e-8)
+    assert kkt_residual(X, y, path) <= 1e-8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_optimality_where_sparse_columns_outnumber_rows(seed):
+    """Down to where nearly every row is fitted, which sweeps alone need thousands of passes for."""
+    rng = np.random.default_rng(seed)
+    X = scipy.sparse.random_array((60, 900), density=0.05, rng=rng, format="csr", data_sampler=rng.standard_normal)
+    y = X[:, :8].sum(axis=1) + 0.5 * rng.standard_normal(60)
+    path = lasso_path(X, y, n_alphas=12, tol=1e-12)
+    assert path.df is not None
+    assert path.df[-1] >= 50
+    assert kkt_residual(X, y, path) <= 1e-8

@@ -7,10 +7,12 @@ import pytest
 
 import credo as cr
 from credo.errors import (
+    ConvergenceWarning,
     DataError,
     DataWarning,
     MemoryLimitError,
     NotIdentifiedError,
+    NumericalError,
     ParameterError,
     UnavailableError,
     ZeroProbabilityError,
@@ -360,3 +362,55 @@ def test_saved_and_loaded(tmp_path):
     again = load(tmp_path / "mixed.credo")
     assert again == network
     assert again.marginals({"x0": 0.5}) == network.marginals({"x0": 0.5})
+
+
+def _switching(t: int, **limit):  # type: ignore[no-untyped-def]
+    """A chain of continuous nodes that are not observed, each with a state of its own: 2ᵗ configurations; and what is
+    read off its end."""
+    edges, tables, equations = [], {}, {}
+    for i in range(t):
+        edges += [(f"s{i}", f"x{i}")] + ([(f"s{i - 1}", f"s{i}"), (f"x{i - 1}", f"x{i}")] if i else [])
+        tables[f"s{i}"] = {"a": {"a": 0.8, "b": 0.2}, "b": {"a": 0.3, "b": 0.7}} if i else {"a": 0.6, "b": 0.4}
+        own = {"x" + str(i - 1): 0.9} if i else {}
+        equations[f"x{i}"] = {"a": LinearGaussian(0.0, own, sd=0.5), "b": LinearGaussian(1.0, own, sd=1.0)}
+    edges.append((f"x{t - 1}", "y"))
+    equations["y"] = LinearGaussian(0.0, {f"x{t - 1}": 1.0}, sd=0.3)
+    return ConditionalGaussianNetwork(edges, tables, equations, **limit)
+
+
+@pytest.mark.parametrize("evidence", [{}, {"y": 2.0}, {"y": 2.0, "s2": "b", "x1": 0.3}])
+def test_estimates_are_within_their_errors_of_the_exact_marginals(evidence):
+    """Some 20 numbers each: one beyond 4.5 errors in 7,000 such tests."""
+    network = _switching(6)
+    exact, found = network.marginals(evidence), network.estimate_marginals(evidence, random_state=1)
+    for node, law in exact.items():
+        told = found.marginals[node]
+        pairs = zip(law.values(), told.values(), strict=True) if isinstance(law, dict) else zip(law, told, strict=True)
+        for (p, q), error in zip(pairs, found.standard_errors[node], strict=True):
+            assert abs(p - q) <= 4.5 * error + 1e-9, (node, p, q, error)
+    if evidence:
+        wanted = network.log_probability(evidence)
+        assert abs(found.log_probability - wanted) <= 4.5 * found.log_probability_error
+
+
+def test_beyond_memory_marginals_are_estimates_said_aloud():
+    network = _switching(30, memory_limit=1 << 24)
+    with pytest.warns(ConvergenceWarning, match="estimates from weighted draws"):
+        laws = network.marginals({"y": 8.0})
+    assert laws["s29"]["b"] > network.estimate_marginals(n_samples=2_000).marginals["s29"]["b"] + 0.05
+    assert laws["y"] == (8.0, 0.0)
+    assert laws["x29"].mean > 6.0
+    with pytest.raises(MemoryLimitError):
+        network.query("x29", {"y": 8.0})
+
+
+def test_estimates_refuse_what_cannot_be():
+    network = ConditionalGaussianNetwork(
+        [("s", "x")], {"s": {"a": 0.5, "b": 0.5}},
+        {"x": {"a": LinearGaussian(1.0, sd=0.0), "b": LinearGaussian(2.0, sd=0.0)}},
+    )  # fmt: skip
+    with pytest.raises(NumericalError, match="none of 10,000 draws agrees"):
+        network.estimate_marginals({"x": 3.0})
+    assert network.estimate_marginals({"x": 2.0}).marginals["s"]["b"] == 1.0
+    with pytest.raises(ParameterError, match="n_samples must be an integer"):
+        network.estimate_marginals(n_samples=1)

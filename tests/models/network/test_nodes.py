@@ -141,3 +141,10 @@ MANY = dict.fromkeys([f"p{i}" for i in range(31)], (False, True))
 def test_tables_too_large_are_refused(rule):
     with pytest.raises(ParameterError, match="Gather the parents"):
         build(rule, MANY)
+
+
+def test_what_a_users_function_raises_names_the_node_and_the_states():
+    with pytest.raises(ParameterError, match=r"rule of 'y' must be a function.*given 'a', 0 it fails.*ZeroDivision"):
+        build(Deterministic(lambda x, z: 1 / z), {"x": ("a", "b"), "z": (0, 1)})
+    with pytest.raises(ParameterError, match="TypeError"):
+        build(Deterministic(lambda x: x), {"x": ("a", "b"), "z": (0, 1)})

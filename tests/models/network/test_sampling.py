@@ -452,3 +452,16 @@ def test_findings_that_exclude_each_other_are_named_by_whatever_draws(ask, memor
     # a finding without which the question would not fit into memory is not tried without
     with pytest.raises(ZeroProbabilityError, match=r"P\(evidence\) = 0: (x1=1, )?x5=0, y=1 cannot occur together"):
         ask(network, {"x1": 1, "x5": 0, "y": 1})
+
+
+@pytest.mark.slow
+def test_gibbs_on_alarm_draws_until_its_chains_have_settled():
+    """Tables full of .99 and .01: 5,000 sweeps leave some ten effective draws, the default draws more by itself."""
+    network = read("alarm")
+    evidence = {"HRBP": "HIGH", "CO": "LOW", "BP": "HIGH"}
+    found, exact = gibbs(network.definition_, evidence, np.random.default_rng(1)), network.marginals(evidence)
+    assert found.rhat <= 1.01
+    assert found.ess >= 400
+    for node, law in exact.items():  # 105 states: one beyond 4.9 standard errors in 10,000 such tests
+        for p, q, error in zip(law.values(), found.marginals[node].values(), found.standard_errors[node], strict=True):
+            assert abs(p - q) <= 4.9 * error + 1e-12

@@ -1,4 +1,4 @@
-"""Eighty small models: what `explain` says of each, and the fit against dense algebra, grids and sampling.
+"""Ninety-three small models: what `explain` says of each, and the fit against dense algebra, grids and sampling.
 
 Every treatment is stated by hand beside its model; the answers (`oracle`) use no code of Credo.
 """
@@ -32,6 +32,8 @@ def measured(posterior, name, weighed):
 
 
 def compare(posterior, truth, widths, weighed=False):
+    """Raises where a moment is more than so many errors off; returns the most it is, beyond what is promised."""
+    worst = 0.0
     for name in truth.mean:
         mean, sd, error, sd_error = measured(posterior, name, weighed)
         assert np.shape(mean) == np.shape(truth.mean[name]), name
@@ -39,6 +41,11 @@ def compare(posterior, truth, widths, weighed=False):
         assert np.all(off <= 1.0), f"mean of {name}: {mean}, not {truth.mean[name]}"
         off = np.abs(sd - truth.sd[name]) / (PROMISED * truth.sd[name] + widths * sd_error)
         assert np.all(off <= 1.0), f"sd of {name}: {sd}, not {truth.sd[name]}"
+        for found, true, width in ((mean, truth.mean[name], error), (sd, truth.sd[name], sd_error)):
+            if np.all(width > 0.0):
+                beyond = np.abs(found - true) - PROMISED * truth.sd[name]
+                worst = max(worst, float(np.max(np.maximum(beyond, 0.0) / width)))
+    return worst
 
 
 @pytest.mark.parametrize("name", ZOO)
@@ -61,7 +68,8 @@ def test_explained_and_fitted(name):
     assert posterior.log_evidence == pytest.approx(truth.log_evidence, abs=error)
 
 
-# Every model that nothing is integrated out of, and some of each other kind: the whole zoo takes ten minutes.
+# At short size every model that nothing is integrated out of, and some of each other kind; at full size all (five
+# minutes).
 SAMPLED = (
     "a_mean", "used_twice", "chain", "missing_and_used", "an_sd_that_looks_latent", "eight_schools_non_centred",
     "one_scale_for_all", "decay", "autoregression_with_gaps", "affine_over_a_latent", "one_of_two_sets_the_variance",
@@ -74,11 +82,18 @@ SAMPLED = (
 )  # fmt: skip
 
 
+# A mode that holds 6 % of the answer lies far from the other: chains cross seldom, and R̂ does not always see it.
+TWO_MODES = ("wave",)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::credo.errors.ConvergenceWarning")  # a few divergences: what counts is the answer
-@pytest.mark.parametrize("name", SAMPLED)
-def test_sampling_everything(name):
-    """NUTS on the whole density, nothing collapsed, within four Monte Carlo errors of the oracle: for some 120 numbers
-    a chance of 1 % that one fails; at the fixed seed none does."""
+@pytest.mark.parametrize("name", [name for name in ZOO if name not in TWO_MODES])
+def test_sampling_everything(name, replicates, record_property):
+    """NUTS on the whole density, nothing collapsed, within four Monte Carlo errors of the oracle: for all 624 numbers a
+    chance of 4 % that one fails; at the fixed seed none does."""
+    if name not in SAMPLED and not replicates(0, 1):
+        pytest.skip("sampled at full size only")
     case = ZOO[name]()
-    compare(case.model.fit("nuts", draws=4000, random_state=5), case.truth(), 4.0)
+    posterior = case.model.fit("nuts", draws=4000, random_state=5)
+    record_property("worst of means and sds, in errors", compare(posterior, case.truth(), 4.0))

@@ -9,7 +9,7 @@
 `points`, `checks`  even designs; arguments
 """
 
-from credo.design.acquisition.propose import Proposal, Recommendation, State, propose, recommend
+from credo.design.acquisition.propose import ACQUISITIONS, Proposal, Recommendation, State, propose, recommend
 from credo.design.surrogates.cube import Grid, OneHot
 
-__all__ = ["Grid", "OneHot", "Proposal", "Recommendation", "State", "propose", "recommend"]
+__all__ = ["ACQUISITIONS", "Grid", "OneHot", "Proposal", "Recommendation", "State", "propose", "recommend"]

@@ -13,14 +13,15 @@ from credo.models.gaussian_process import GaussianProcessRegressor
 
 __all__ = ["drawn_path"]
 
-# Points at which a path is drawn where its kernel has no random features (categories); in between it is the mean.
+# Points at which a path is drawn where its kernel has no random features (categories), or columns are bent; in between
+# it is the mean.
 SKELETON = 512
 
 
 def drawn_path(surrogate: Surrogate, rng: np.random.Generator) -> Acquisition:
-    """A draw of −f. Pathwise (Wilson et al. 2020, ICML) with slopes; with categories through 512 even points."""
+    """A draw of −f. Pathwise (Wilson et al. 2020, ICML) with slopes; otherwise through 512 even points."""
     belief, cube = surrogate.belief, surrogate.cube
-    if cube.groups:
+    if cube.groups or cube.bends:
         points = cube.snap(even_points(SKELETON, cube.d, rng))
         given, _ = fantasise(belief, cube, np.unique(points, axis=0), rng, samples=1)
         return Bound(moments_of(given, cube), 0.0)

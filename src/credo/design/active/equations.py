@@ -10,7 +10,15 @@ from scipy.special import entr
 
 from credo.errors import ParameterError
 
-__all__ = ["batch_bald", "far_apart", "greedy_information", "greedy_reduction", "margin", "variance_reduction"]
+__all__ = [
+    "batch_bald",
+    "class_variance_reduction",
+    "far_apart",
+    "greedy_information",
+    "greedy_reduction",
+    "margin",
+    "variance_reduction",
+]
 
 # Joint outcomes of a batch that are enumerated: 12 binary labels.
 LARGEST_TABLE = 4096
@@ -42,6 +50,25 @@ def variance_reduction(cross: np.ndarray, variance: np.ndarray, noise: np.ndarra
     """
     total = variance + noise
     return np.where(total > 0.0, np.square(cross).mean(axis=1) / np.where(total > 0.0, total, 1.0), 0.0)
+
+
+def class_variance_reduction(probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The same for classes: expected fall of Σ_c Var p_c, averaged over the rows, once row i is labelled, (n,).
+
+        r_i = (1/n) Σ_j Σ_c Σ_k Cov(p_ik, p_jc)²/E p_ik
+
+    For by total variance what a label removes is the variance of E[p_jc | y_i], and E[p_jc | y_i = k] is
+    E[p_ik p_jc]/E p_ik. probabilities : (S, n, k) given each point of the posterior, weights (S,). Cost S (n k)².
+    """
+    mean = np.tensordot(weights, probabilities, axes=1)
+    root = np.sqrt(weights)[:, None, None] * (probabilities - mean)
+    points, n, k = root.shape
+    flat, step = root.reshape(points, -1), max(1, CHUNK_CELLS // (n * k * k))
+    fall = np.empty((n, k))
+    for a in range(0, n, step):
+        cross = root[:, a : a + step].reshape(points, -1).T @ flat
+        fall[a : a + step] = np.square(cross).sum(axis=1).reshape(-1, k) / n
+    return np.divide(fall, mean, out=np.zeros_like(fall), where=mean > 0.0).sum(axis=1)
 
 
 def greedy_reduction(covariance: np.ndarray, noise: np.ndarray, candidates: np.ndarray, n: int) -> list[int]:

@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from credo.design.active import equations
-from credo.design.active.beliefs import class_draws, is_class, joint_covariance, laws, predictive_of
+from credo.design.active.beliefs import (
+    LARGEST_JOINT,
+    class_draws,
+    has_draws,
+    has_joint,
+    is_class,
+    joint_covariance,
+    laws,
+    n_rows,
+    predictive_of,
+    some_rows,
+)
 from credo.errors import DataError, ParameterError, UnavailableError
 from credo.numerics.random import as_generator
 from credo.prediction.predictive import Predictive
@@ -36,15 +47,8 @@ def _bald(p: Any) -> np.ndarray:
     return np.where(np.isnan(gain), 0.0, gain)
 
 
-def _variance(p: Any) -> np.ndarray:
-    if is_class(p):
-        raise ParameterError(OWNER, "by", "'bald', 'entropy' or 'margin' for classes", "variance")
-    return p.epistemic
-
-
-SCORES: dict[str, Callable[[Any], np.ndarray]] = {
-    "entropy": _entropy, "margin": _margin, "bald": _bald, "variance": _variance,
-}  # fmt: skip
+SCORES: dict[str, Callable[[Any], np.ndarray]] = {"entropy": _entropy, "margin": _margin, "bald": _bald}
+BY = (*SCORES, "variance", "reduction")
 
 
 def scores(model: Any, X: Any, by: Any = "bald") -> np.ndarray:
@@ -54,9 +58,9 @@ def scores(model: Any, X: Any, by: Any = "bald") -> np.ndarray:
     ----------
     model : fitted, with `predict_distribution`
     by : - "bald": mutual information of label and parameters, in nats: the epistemic part only
-         - "variance": epistemic variance, for numbers
+         - "variance": epistemic variance; of classes Σ_c Var p_c
          - "entropy", "margin": total uncertainty of a class, noise included; margin in [0, 1]
-         - "reduction": mean fall of the variance over all rows of X, for numbers, by closed-form look-ahead
+         - "reduction": mean fall of the variance over all rows of X, by closed-form look-ahead
          - a function of (model, X)
 
     >>> import credo as cr
@@ -71,15 +75,30 @@ def scores(model: Any, X: Any, by: Any = "bald") -> np.ndarray:
     """
     if callable(by):
         found = np.asarray(by(model, X), dtype=np.float64)
-        if found.shape != (len(X),) or np.any(np.isnan(found)):
-            raise ParameterError(OWNER, "by", f"a function that gives {len(X)} numbers", found)
+        if found.shape != (n_rows(X),) or np.any(np.isnan(found)):
+            raise ParameterError(OWNER, "by", f"a function that gives {n_rows(X)} numbers", found)
         return found
-    if by == "reduction":
-        covariance, noise = _gaussian(model, X)
-        return equations.variance_reduction(covariance, np.diag(covariance), noise)
-    if not isinstance(by, str) or by not in SCORES:
-        raise ParameterError(OWNER, "by", f"a function or one of {[*SCORES, 'reduction']}; for select, or 'random'", by)
-    return SCORES[by](predictive_of(model, X))
+    if not isinstance(by, str) or by not in BY:
+        raise ParameterError(OWNER, "by", f"a function or one of {list(BY)}; for select, or 'random'", by)
+    predictive = predictive_of(model, X)
+    if by in SCORES:
+        return SCORES[by](predictive)
+    if is_class(predictive):
+        return _by_classes(model, X, by)
+    if by == "variance":
+        return predictive.epistemic
+    covariance, noise = _gaussian(model, X, predictive)
+    return equations.variance_reduction(covariance, np.diag(covariance), noise)
+
+
+def _by_classes(model: Any, X: Any, by: str) -> np.ndarray:
+    probabilities, weights = class_draws(model, X)
+    if by == "variance":
+        return np.einsum("s,snk->n", weights, np.square(probabilities - np.tensordot(weights, probabilities, axes=1)))
+    if n_rows(X) > LARGEST_JOINT:
+        remedy = "Take a random part of the pool, or by='variance'."
+        raise ParameterError(OWNER, "pool", f"at most {LARGEST_JOINT} rows with by='reduction'", n_rows(X), remedy)
+    return equations.class_variance_reduction(probabilities, weights)
 
 
 def select(
@@ -89,13 +108,15 @@ def select(
 
     Parameters
     ----------
-    model : fitted, with `predict_distribution`; batches by "joint" and "kmeans" need its `law_draws`
-    pool : (N, P) rows without labels
+    model : fitted, with `predict_distribution`, or what `Model.fit` returns; batches by "joint" and "kmeans" need its
+        `law_draws`
+    pool : (N, P) rows without labels, or what else the model predicts at: a table; a mapping of columns, or of data
+        nodes to values
     by : as for `scores`, or "random"
     rng : seed, Generator or None; for ties, "random" and "kmeans"
     diversity : how a batch avoids asking the same thing n times
         - "joint": the rows whose labels *together* tell the most: BatchBALD for classes (kⁿ ≤ 4096), greedy log-det for
-          "bald" and "variance" of numbers, repeated look-ahead for "reduction"
+          "bald" and "variance", repeated look-ahead for "reduction" of numbers
         - "kmeans": k-means++ seeding in the space of beliefs, weighted by the score
         - None: the n best scores
         - "auto": "joint" where it is defined, else "kmeans" where the model has draws, else None
@@ -113,7 +134,7 @@ def select(
     [2, 3]
     """
     rng = as_generator(rng)
-    size = pool.shape[0] if hasattr(pool, "shape") else len(pool)
+    size = n_rows(pool)
     if size == 0:
         raise DataError("select: the pool has no rows.", value=pool)
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= size:
@@ -141,24 +162,23 @@ def _top(score: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
 
 def _kind(model: Any, pool: Any, n: int, by: Any) -> str | None:
     """The batch rule that "auto" stands for."""
-    if by == "reduction":
+    predictive: Any = predictive_of(model, some_rows(pool, 1))
+    if by == "bald" and is_class(predictive) and has_draws(model, pool):
+        return "joint" if len(predictive.classes) ** n <= equations.LARGEST_TABLE else "kmeans"
+    if by in ("bald", "variance", "reduction") and not is_class(predictive) and has_joint(model, pool):
         return "joint"
-    draws = hasattr(model, "law_draws")
-    classes = is_class(predictive_of(model, pool[:1]))
-    if by == "bald" and classes and draws:
-        k = len(model.predict_distribution(pool[:1]).classes)
-        return "joint" if k**n <= equations.LARGEST_TABLE else "kmeans"
-    if by in ("bald", "variance") and not classes:
-        return "joint"
-    return "kmeans" if draws else None
+    return "kmeans" if has_draws(model, pool) else None
 
 
 def _joint(model: Any, pool: Any, n: int, by: Any) -> list[int]:
     if by not in ("bald", "variance", "reduction"):
         raise ParameterError(OWNER, "diversity", f"'kmeans' or None with by={by!r}", "joint")
-    if by == "bald" and is_class(predictive_of(model, pool[:1])):
+    predictive = predictive_of(model, pool)
+    if is_class(predictive):
+        if by != "bald":
+            raise ParameterError(OWNER, "diversity", f"'kmeans' or None with by={by!r} of classes", "joint")
         return equations.batch_bald(*class_draws(model, pool), n)
-    covariance, noise = _gaussian(model, pool)
+    covariance, noise = _gaussian(model, pool, predictive)
     if by == "reduction":
         return equations.greedy_reduction(covariance, noise, np.arange(len(noise)), n)
     # A noise-free row tells without end: the floor orders such rows by what is left unknown.
@@ -166,11 +186,8 @@ def _joint(model: Any, pool: Any, n: int, by: Any) -> list[int]:
     return equations.greedy_information(covariance, np.maximum(noise, floor), n)
 
 
-def _gaussian(model: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+def _gaussian(model: Any, X: Any, predictive: Predictive) -> tuple[np.ndarray, np.ndarray]:
     """Covariance of f (n, n) and noise variance (n,)."""
-    predictive = predictive_of(model, X)
-    if is_class(predictive):
-        raise ParameterError(OWNER, "by", "'bald', 'entropy' or 'margin' for classes", "reduction")
     noise = np.asarray(predictive.aleatoric, dtype=np.float64)
     covariance = joint_covariance(model, X)
     if not (np.all(np.isfinite(noise)) and np.all(np.isfinite(covariance))):

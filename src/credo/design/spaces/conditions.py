@@ -34,7 +34,7 @@ def condition(name: str, when: Any, before: Sequence[str]) -> Condition | None:
     if isinstance(when, Mapping) and when:
         return _values(name, when)
     if callable(when):
-        return Condition(tuple(before), lambda p: _call(name, when, p), None)
+        return Condition(tuple(before), lambda p: _call(name, when, p, before), None)
     raise ParameterError(f"Space.{name}", "when", "a mapping, an expression or a function", when)
 
 
@@ -58,11 +58,15 @@ def _values(name: str, when: Mapping[str, Any]) -> Condition:
     )
 
 
-def _call(name: str, when: Callable[[Any], Any], params: Mapping[str, Any]) -> bool:
+def _call(name: str, when: Callable[[Any], Any], params: Mapping[str, Any], before: Sequence[str]) -> bool:
     try:
         return bool(when(dict(params)))
-    except KeyError:  # it asked for a parameter that is inactive here
-        return False
+    except KeyError as error:
+        key = error.args[0] if error.args else None
+        if key in before:  # it asked for a parameter that is inactive here
+            return False
+        wanted = f"a function of the parameters before it, {list(before)}"  # a slip would switch it off for ever
+        raise ParameterError(f"Space.{name}", "when", wanted, key) from error
     except Exception as error:
         wanted = f"a function that returns True or False ({error!r})"
         raise ParameterError(f"Space.{name}", "when", wanted, dict(params)) from error

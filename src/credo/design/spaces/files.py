@@ -112,7 +112,9 @@ def _needs_function(name: str) -> ParameterError:
 
 def _parameter(name: str, table: Any) -> Parameter:
     if not isinstance(table, Mapping):
-        raise ParameterError("Space", name, "a table such as {low = 0.0, high = 1.0}", table)
+        below = name == "constraints" and isinstance(table, list)
+        remedy = "In TOML, what follows [parameters] belongs to it: write constraints above." if below else None
+        raise ParameterError("Space", name, "a table such as {low = 0.0, high = 1.0}", table, remedy)
     options = dict(table)
     kind = options.pop("type", None) or _guess(name, options)
     if kind not in _TYPES:

@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from credo.design.surrogates.bends import bend, bend_slope
 from credo.errors import ParameterError
 
 __all__ = ["Conditional", "Cube", "Grid", "OneHot", "cube_of"]
@@ -56,6 +57,8 @@ class Conditional:
 class Cube:
     """d columns, with their grids and one-hot groups; conditional : which columns matter, None if all always do.
 
+    bends : how the ordered columns are bent before a model sees them, see `bends`; () for not at all
+
     >>> cube = cube_of([Grid.of(0, 3), OneHot((1, 2))], 4)
     >>> cube.snap(np.array([[0.4, 0.2, 0.3, 0.123]])).tolist()
     [[0.5, 0.0, 1.0, 0.123]]
@@ -67,6 +70,7 @@ class Cube:
     grids: tuple[Grid, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
     conditional: Conditional | None = None
+    bends: tuple[float, ...] = ()
     values: dict[int, np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,10 +127,11 @@ class Cube:
 
     def rows(self, X: np.ndarray) -> np.ndarray:
         """What a model sees of the points."""
+        ordered = bend(X[:, self.ordered], np.asarray(self.bends)) if self.bends else X[:, self.ordered]
         if not self.groups:
-            return np.ascontiguousarray(X[:, self.ordered])
+            return np.ascontiguousarray(ordered)
         levels = [self._level(X[:, list(group)]) for group in self.groups]
-        return np.column_stack([X[:, self.ordered], *levels])
+        return np.column_stack([ordered, *levels])
 
     def _level(self, part: np.ndarray) -> np.ndarray:
         """The level of a group's columns (m, levels); one more than any where the group does not matter."""
@@ -137,6 +142,8 @@ class Cube:
         """A gradient in rows (n, k) as one in points X (n, d), 0 in groups and where a column does not matter."""
         full = np.zeros((len(gradient), self.d))
         full[:, self.ordered] = gradient[:, : self.ordered.size]
+        if self.bends:
+            full[:, self.ordered] *= bend_slope(X[:, self.ordered], np.asarray(self.bends))
         return full if self.conditional is None else full * self.conditional.active(X)
 
     def neighbours(self, x: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ from credo.models.gaussian_process.noise import Learned
 from credo.models.gaussian_process.observations import Observations
 from credo.models.gaussian_process.solvers.exact import Exact
 
-__all__ = ["Posterior", "believe", "learn", "posterior_of"]
+__all__ = ["Posterior", "believe", "learn", "normal_prior", "posterior_of", "starts_of"]
 
 LOCATION, SPREAD = float(np.sqrt(2.0)), float(np.sqrt(3.0))
 # Wider than the source's LogNormal(−4, 1) = (−5, 1) in logs: with that, noise above .6 sds of the objective was
@@ -109,11 +109,7 @@ def learn(belief: Belief, *, warm: bool, of_logs: bool = False) -> np.ndarray:
     NumericalError : the belief cannot be conditioned, even with jitter, where the search starts.
     """
     objective = posterior_of(belief, of_logs=of_logs)
-    starts = [belief.theta]
-    if isinstance(belief.noise, Scatter) and belief.noise.floor == FLOOR_NOISY:
-        noisy = np.full(belief.theta.size, np.log(SECOND_LENGTHSCALE))
-        noisy[-1] = np.log(SECOND_NOISE)
-        starts.append(np.clip(noisy, *belief.bounds.T))
+    starts = starts_of(belief)
 
     def at_all(parts: np.ndarray, _: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         found = [_or_wall(objective, TYPICAL * part) for part in parts]
@@ -128,6 +124,16 @@ def learn(belief: Belief, *, warm: bool, of_logs: bool = False) -> np.ndarray:
     return TYPICAL * points[best]
 
 
+def starts_of(belief: Belief) -> list[np.ndarray]:
+    """Where searches for θ begin: the belief's own, and where there may be noise, rough and noisy."""
+    starts = [belief.theta]
+    if isinstance(belief.noise, Scatter) and belief.noise.floor == FLOOR_NOISY:
+        noisy = np.full(belief.theta.size, np.log(SECOND_LENGTHSCALE))
+        noisy[-1] = np.log(SECOND_NOISE)
+        starts.append(np.clip(noisy, *belief.bounds.T))
+    return starts
+
+
 def posterior_of(belief: Belief, *, of_logs: bool = False) -> Posterior:
     """θ (h,) → log p(z | θ) + log p(θ), up to a constant, and its slope (h,).
 
@@ -135,7 +141,7 @@ def posterior_of(belief: Belief, *, of_logs: bool = False) -> Posterior:
         whose highest point is the one to plug in
     """
     evidence = evidence_of(belief)
-    centre, spread = _normal_prior(belief)
+    centre, spread = normal_prior(belief)
     if of_logs:
         centre = centre + np.append(np.full(centre.size - 1, SPREAD**2), 0.0)
 
@@ -156,7 +162,7 @@ def _or_wall(objective: Posterior, theta: np.ndarray) -> tuple[float, np.ndarray
     return (value, slope) if np.isfinite(value) and np.isfinite(slope).all() else (-np.inf, np.zeros(theta.size))
 
 
-def _normal_prior(belief: Belief) -> tuple[np.ndarray, np.ndarray]:
+def normal_prior(belief: Belief) -> tuple[np.ndarray, np.ndarray]:
     """Means and sds (h,) of θ: logs of LogNormals, in closed form what `Belief.log_prior` finds by differences."""
     priors = [hyper.prior for hyper in belief.kernel.hyperparameters]
     noise: Any = belief.noise

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
+from credo.design.surrogates.bending import learn_bent
 from credo.design.surrogates.cube import Cube
 from credo.design.surrogates.gaussian_process import believe, learn
 from credo.design.surrogates.outcomes import Outcomes
@@ -29,7 +30,8 @@ WIDEST = 2.0
 class Surrogate:
     """belief : about standardised values at rows of the cube; outcomes : what these are
 
-    theta : hyperparameters; learned_from : how many trials they were learned from
+    cube : with the bends that were learned, if any
+    theta : hyperparameters, then bends; learned_from : how many trials they were learned from
     """
 
     belief: Belief
@@ -70,10 +72,14 @@ def fit_surrogate(
     theta: tuple[float, ...],
     learned_from: int,
     rng: np.random.Generator,
+    warp_inputs: bool = False,
 ) -> Surrogate:
     """The belief given trials X (m, d), y (m,). theta : where a search for hyperparameters starts, () for afresh."""
     outcomes = Outcomes.of(y, warp=warp)
-    z, rows = outcomes.inside(y), cube.rows(cube.snap(X))
+    z = outcomes.inside(y)
+    if warp_inputs and cube.ordered.size:
+        return _bent(cube.snap(X), z, outcomes, cube, noisy, theta, learned_from, len(y))
+    rows = cube.rows(cube.snap(X))
     known, belief = np.asarray(theta) if theta else None, None
     if known is None or len(y) < OFTEN or len(y) >= GROWTH * learned_from or len(y) < learned_from:
         kept = _kept(z, LEARNED)
@@ -85,6 +91,25 @@ def fit_surrogate(
         kept = _kept(z, MOST)
         belief = believe(rows[kept], z[kept], cube, noisy=noisy, theta=known)
     return Surrogate(belief, outcomes, cube, tuple(known.tolist()), learned_from)
+
+
+def _bent(
+    X: np.ndarray, z: np.ndarray, outcomes: Outcomes, cube: Cube, noisy: bool | None, theta: tuple[float, ...],
+    learned_from: int, n: int,
+) -> Surrogate:  # fmt: skip
+    """The same with bends of the ordered columns learned beside the hyperparameters, which `theta` ends with."""
+    count, rows = 2 * cube.ordered.size, cube.rows(X)
+    known, bends = np.asarray(theta)[:-count], np.asarray(theta)[-count:]
+    kept = _kept(z, LEARNED)
+    belief = believe(rows[kept], z[kept], cube, noisy=noisy, theta=known)
+    fresh = known.size != belief.theta.size
+    if fresh or n < OFTEN or n >= GROWTH * learned_from or n < learned_from:
+        known, bends = learn_bent(belief, np.zeros(count) if fresh else bends, warm=not fresh)
+        learned_from = n
+    cube = replace(cube, bends=tuple(bends.tolist()))
+    kept = _kept(z, MOST)
+    belief = believe(cube.rows(X)[kept], z[kept], cube, noisy=noisy, theta=known)
+    return Surrogate(belief, outcomes, cube, (*known.tolist(), *cube.bends), learned_from)
 
 
 def _kept(z: np.ndarray, most: int) -> np.ndarray:

@@ -8,6 +8,7 @@
 `belief`     `TasteBelief`; `believe`: from answers to it
 `pool`       points that are worth considering
 `propose`    the next round: what is liked and what is not yet known
+`parts`      a part of the space that is shown, and points that are asked about
 `slices`     belief along one parameter, or two
 """
 

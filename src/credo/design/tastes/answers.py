@@ -10,18 +10,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from credo.errors import ParameterError
 
 __all__ = ["Answer", "Best", "Duel", "NoneOfThem", "Order", "Rating", "Skip", "Tie", "answer_from_state"]
 
 Point = Mapping[str, Any]
 
+# Fields that hold one point, and those that hold several; the latter become tuples.
+ONE, SEVERAL = ("chosen", "winner", "loser", "item"), ("shown", "ranking", "items")
+
 
 @dataclass(frozen=True)
 class Answer:
-    """Base of all answers."""
+    """Base of all answers. `ParameterError` where a point is no dict of parameters, or several are no list of them."""
 
     kind: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if field.name in ONE:
+                _point(owner, field.name, value)
+            elif field.name in SEVERAL:
+                object.__setattr__(self, field.name, _points(owner, field.name, value))
 
     @property
     def points(self) -> tuple[Point, ...]:
@@ -52,10 +66,21 @@ class Best(Answer):
 
 @dataclass(frozen=True)
 class Order(Answer):
-    """All that was shown, best first."""
+    """All that was shown, best first. `ParameterError` where a point is ranked twice.
+
+    >>> Order([{"x": 0.1}, {"x": 0.9}, {"x": 0.1}])
+    Traceback (most recent call last):
+    credo.errors.ParameterError: Order.ranking must be of different points, got {'x': 0.1} twice.
+    """
 
     ranking: Sequence[Point]
     kind: ClassVar[str] = "order"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for i, point in enumerate(self.ranking):
+            if point in self.ranking[:i]:
+                raise ParameterError("Order", "ranking", "of different points", _Twice(point))
 
     @property
     def points(self) -> tuple[Point, ...]:
@@ -64,11 +89,16 @@ class Order(Answer):
 
 @dataclass(frozen=True)
 class Duel(Answer):
-    """`winner` is liked better than `loser`."""
+    """`winner` is liked better than `loser`; they differ."""
 
     winner: Point
     loser: Point
     kind: ClassVar[str] = "duel"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.winner == self.loser:
+            raise ParameterError("Duel", "loser", "another point than the winner", self.loser)
 
     @property
     def points(self) -> tuple[Point, ...]:
@@ -117,6 +147,7 @@ class Rating(Answer):
     kind: ClassVar[str] = "rating"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if (self.stars is None) == (self.slider is None):
             raise ParameterError("Rating", "stars", "given, or else slider, not both", (self.stars, self.slider))
         if self.stars is not None and not _between(self.stars, 1, 5):
@@ -169,11 +200,38 @@ def answer_from_state(state: Mapping[str, Any]) -> Answer:
     return _KINDS[said](**{field.name: state[field.name] for field in fields if field.name in state})
 
 
+class _Twice:
+    """A value as the message about a repeated one shows it."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __repr__(self) -> str:
+        return f"{self._value!r} twice"
+
+
+def _point(owner: str, name: str, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        raise ParameterError(owner, name, "a point, a dict of parameters", value)
+
+
+def _points(owner: str, name: str, values: Any) -> tuple[Point, ...]:
+    if isinstance(values, (str, Mapping)) or not isinstance(values, (Sequence, np.ndarray)):
+        raise ParameterError(owner, name, "a list of points", values)
+    for value in values:
+        _point(owner, name, value)
+    return tuple(values)
+
+
 def _between(value: Any, low: float, high: float) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
+    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return bool(number and low <= value <= high)
 
 
 def _plain(value: Any) -> Any:
+    """As JSON has it: numbers of numpy are Python's."""
     if isinstance(value, Mapping):
-        return dict(value)
-    return [dict(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    return value.item() if isinstance(value, np.generic) else value

@@ -12,8 +12,10 @@ import numpy as np
 from credo.design.spaces import Space
 from credo.design.tastes.answers import Answer, Point
 from credo.design.tastes.learning import Learned
+from credo.design.tastes.parts import checked_points
 from credo.design.tastes.prior import rows_of
 from credo.design.tastes.record import Record
+from credo.errors import ParameterError
 from credo.models.preference.belief import UtilityBelief
 from credo.numerics.cholesky import solve_lower
 from credo.numerics.threads import single_blas_thread
@@ -60,8 +62,7 @@ class TasteBelief:
         Choices tell of differences alone: without its average, what nobody can know would be most of the sd.
         ParameterError : a point that is not in the space.
         """
-        listed = [points] if isinstance(points, Mapping) else list(points)
-        return self.liking_at(self.space.encode([self.space.check(point) for point in listed]).X)
+        return self.liking_at(self.space.encode(checked_points("TasteBelief.liking", "points", self.space, points)).X)
 
     def liking_at(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The same of encoded points (n, width)."""
@@ -81,7 +82,12 @@ class TasteBelief:
         return self.liking_at(self.coordinates)
 
     def best_of(self, points: Sequence[Point]) -> tuple[int, float, float]:
-        """Number of the point liked best, its liking and the sd; of those that answers name, if there are any."""
+        """Number of the point liked best, its liking and the sd; of those that answers name, if there are any.
+
+        ParameterError : no points.
+        """
+        if isinstance(points, Mapping) or not len(points):
+            raise ParameterError("TasteBelief.best_of", "points", "a list of one or more points", points)
         at = [(i, n) for i, point in enumerate(points) if (n := self.record.number(point)) is not None]
         if not at:
             mean, sd = self.liking(points)

@@ -18,6 +18,7 @@ from credo.errors import ParameterError
 from credo.models.preference.history import Preferences
 from credo.models.preference.outcomes import counted
 from credo.models.preference.scales import ScalesSpace
+from credo.numerics.random import as_generator
 from credo.numerics.threads import single_blas_thread
 
 __all__ = ["believe_taste"]
@@ -36,7 +37,7 @@ def believe_taste(
     *,
     people: Mapping[Any, Sequence[Answer]] | None = None,
     previous: TasteBelief | None = None,
-    rng: np.random.Generator,
+    rng: Any,
 ) -> TasteBelief:
     """What answers tell of a person's liking of every point of the space: a Gaussian process, by Laplace's method.
 
@@ -46,11 +47,12 @@ def believe_taste(
     people : name → answers of others: what all share is a newcomer's prior; each person's own part is learned
     previous : the belief before the last answers, or after those taken back: hyperparameters that it learned are not
         learned again. The belief is the same with it and without, bit for bit
-    rng : of what is drawn in `sure` and `best`; the belief itself draws nothing
+    rng : a Generator or an int, of what is drawn in `sure` and `best`; the belief itself draws nothing
 
     Raises
     ------
-    ParameterError : what is no answer; a point that is not in the space; a space with nothing to choose.
+    ParameterError : what is no answer; a point that is not in the space; a space with nothing to choose; answers that
+        are no list, people that are no dict of lists.
 
     Notes
     -----
@@ -69,10 +71,12 @@ def believe_taste(
     >>> bool(mean[0] > mean[1])
     True
     """
-    if not space.width:
-        raise ParameterError("believe_taste", "space", "one with something to choose", space)
+    _check(space, answers, people, previous)
+    rng = as_generator(rng)
     mine = tuple(answers)
     others = {who: tuple(said)[-EACH:] for who, said in list((people or {}).items())[:PEOPLE] if said}
+    if previous is not None and previous.space is not space and previous.space != space:
+        previous = None  # of another space: nothing of it is kept
     known = previous.record.known if previous is not None and previous.space is space else None
     record = record_of(space, mine, others, known) or _silence(space)
     with single_blas_thread():
@@ -80,6 +84,22 @@ def believe_taste(
         utility = _utility(space, record, learned)
     seed = int(rng.integers(2**63))
     return TasteBelief(space, mine, others, record, utility, learned, seed)
+
+
+def _check(space: Any, answers: Any, people: Any, previous: Any) -> None:
+    owner = "believe_taste"
+    if not isinstance(space, Space) or not space.width:
+        raise ParameterError(owner, "space", "a Space with something to choose", space)
+    if not isinstance(answers, Sequence) or isinstance(answers, str):
+        raise ParameterError(owner, "answers", "a list of answers, oldest first", answers)
+    if people is not None:
+        if not isinstance(people, Mapping):
+            raise ParameterError(owner, "people", "a dict, name → answers", people)
+        for said in people.values():
+            if said is not None and (not isinstance(said, Sequence) or isinstance(said, str)):
+                raise ParameterError(owner, "people", "a dict, name → a list of answers", said)
+    if previous is not None and not isinstance(previous, TasteBelief):
+        raise ParameterError(owner, "previous", "a TasteBelief or None", previous)
 
 
 def _utility(space: Space, record: Record, learned: Learned) -> Any:

@@ -10,7 +10,7 @@ so that at ½ it is the page whose best card is expected to be liked most, at 0 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,10 @@ from scipy.spatial import KDTree
 from credo.design.spaces import Space
 from credo.design.tastes.answers import Point, Skip
 from credo.design.tastes.belief import TasteBelief
+from credo.design.tastes.parts import checked_points, is_part
 from credo.design.tastes.pool import EVEN, around, climbed, liked, pool_of
 from credo.errors import ParameterError
+from credo.numerics.random import as_generator
 from credo.numerics.threads import single_blas_thread
 
 __all__ = ["Card", "best_cards", "propose_round"]
@@ -55,10 +57,10 @@ def propose_round(
     space: Space | None = None,
     k: int = 4,
     dial: float = 0.5,
-    pinned: Sequence[Point] = (),
+    pinned: Point | Sequence[Point] = (),
     near: Point | Sequence[Point] | None = None,
     *,
-    rng: np.random.Generator,
+    rng: Any,
 ) -> list[Card]:
     """The next k candidates.
 
@@ -69,11 +71,12 @@ def propose_round(
     dial : 0, close to what is liked, to 1, what is not yet explored
     pinned : points that are shown again, first; they count among the k
     near : a point, or several: candidates are variations of it
+    rng : a Generator, or an int
 
     Raises
     ------
-    ParameterError : k or dial out of range; a pinned point, or one of `near`, that is not in the space; no point
-        satisfies constraints.
+    ParameterError : k or dial out of range; a pinned point, or one of `near`, that is not in the space; a space that is
+        no part of the belief's; no point satisfies constraints.
 
     Notes
     -----
@@ -93,11 +96,11 @@ def propose_round(
     >>> len(propose_round(belief, space.narrowed(size=(4, 9)), dial=0.2, pinned=[shown[0]], rng=rng))
     4
     """
-    space = belief.space if space is None else space
     _check(space, belief, k, dial)
-    kept = _distinct(belief.space, [belief.space.check(point) for point in pinned])[:k]
+    space, rng = belief.space if space is None else space, as_generator(rng)
+    kept = _distinct(belief.space, checked_points("propose_round", "pinned", belief.space, pinned))[:k]
     wanted = k - len(kept)
-    centres = [belief.space.check(point) for point in ([near] if isinstance(near, Mapping) else list(near or ()))]
+    centres = checked_points("propose_round", "near", belief.space, near)
     told = bool(belief.answers or belief.people)
     if not told and not centres:
         return _cards(belief, kept, _first_look(space, kept, wanted, rng), "a first look")
@@ -132,13 +135,17 @@ def best_cards(belief: TasteBelief, space: Space, n: int, rng: np.random.Generat
     return _cards(belief, [], belief.space.decode(X[chosen]), None)
 
 
-def _check(space: Space, belief: TasteBelief, k: Any, dial: Any) -> None:
+def _check(space: Any, belief: Any, k: Any, dial: Any) -> None:
+    owner = "propose_round"
+    if not isinstance(belief, TasteBelief):
+        raise ParameterError(owner, "belief", "a TasteBelief, of believe_taste", belief)
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= MOST_CARDS:
-        raise ParameterError("propose_round", "k", f"an integer from 2 to {MOST_CARDS}", k)
+        raise ParameterError(owner, "k", f"an integer from 2 to {MOST_CARDS}", k)
     if isinstance(dial, bool) or not isinstance(dial, (int, float, np.number)) or not 0.0 <= dial <= 1.0:
-        raise ParameterError("propose_round", "dial", "a number from 0 to 1", dial)
-    if space.names != belief.space.names:
-        raise ParameterError("propose_round", "space", f"a part of one with {list(belief.space.names)}", space.names)
+        raise ParameterError(owner, "dial", "a number from 0 to 1", dial)
+    if space is not None and not is_part(space, belief.space):
+        remedy = "Make it by Space.narrowed and Space.fixed."
+        raise ParameterError(owner, "space", f"a part of {belief.space!r}", space, remedy)
 
 
 def _first_look(

@@ -10,11 +10,14 @@ import numpy as np
 from credo.design.spaces import Choice, Ordinal
 from credo.design.tastes.answers import Point
 from credo.design.tastes.belief import TasteBelief
+from credo.design.tastes.parts import checked_points
 from credo.errors import ParameterError
 
 __all__ = ["Map", "Slice", "map2", "slice"]
 
 ALONG, ACROSS = 41, 21
+# Values along a parameter, at most: of a map so many squared.
+MOST = 1000
 # A band of ± so many sds holds nine in ten.
 BAND = 1.645
 
@@ -43,7 +46,8 @@ class Map:
 def slice(belief: TasteBelief, name: str, at: Point, n: int = ALONG) -> Slice:
     """Liking along one parameter, evenly on its own scale (all values of a category), the others as `at` has them.
 
-    Where the parameter does not matter at `at` liking is flat. ParameterError : a parameter that is not there or fixed.
+    Where the parameter does not matter at `at` liking is flat.
+    ParameterError : a parameter that is not there or fixed; `at` that is no point of the space.
 
     >>> import credo as cr
     >>> from credo.design.tastes import Best, believe_taste
@@ -53,7 +57,7 @@ def slice(belief: TasteBelief, name: str, at: Point, n: int = ALONG) -> Slice:
     (['a', 'b'], [1.0, 10.0..., 100.0])
     """
     grid, blocks, columns = _axis(belief, name, n)
-    X = np.tile(belief.space.encode(at).X, (len(grid), 1))
+    X = np.tile(_encoded(belief, at), (len(grid), 1))
     X[:, columns] = blocks
     mean, sd = _liking(belief, X)
     return Slice(name, grid, mean, mean - BAND * sd, mean + BAND * sd)
@@ -64,10 +68,15 @@ def map2(belief: TasteBelief, a: str, b: str, at: Point, n: int = ACROSS) -> Map
     if a == b:
         raise ParameterError("map2", "b", f"another parameter than {a!r}", b)
     (first, one, ones), (second, two, twos) = _axis(belief, a, n), _axis(belief, b, n)
-    X = np.tile(belief.space.encode(at).X, (len(first) * len(second), 1))
+    X = np.tile(_encoded(belief, at), (len(first) * len(second), 1))
     X[:, ones], X[:, twos] = np.repeat(one, len(second), axis=0), np.tile(two, (len(first), 1))
     mean, sd = (part.reshape(len(first), len(second)) for part in _liking(belief, X))
     return Map((a, b), (first, second), mean, sd)
+
+
+def _encoded(belief: TasteBelief, at: Point) -> np.ndarray:
+    (point,) = checked_points("slice", "at", belief.space, [at])
+    return belief.space.encode(point).X
 
 
 def _liking(belief: TasteBelief, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -77,8 +86,10 @@ def _liking(belief: TasteBelief, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 def _axis(belief: TasteBelief, name: str, n: int) -> tuple[list[Any], np.ndarray, np.ndarray]:
     """Values, their coordinates (values, columns), and which columns they are."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise ParameterError("slice", "n", "an integer ≥ 1", n)
+    if not isinstance(belief, TasteBelief):
+        raise ParameterError("slice", "belief", "a TasteBelief, of believe_taste", belief)
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= MOST:
+        raise ParameterError("slice", "n", f"an integer from 1 to {MOST}", n)
     parameter = belief.space.parameters.get(name)
     if parameter is None or not parameter.width:
         free = [each for each, p in belief.space.parameters.items() if p.width]

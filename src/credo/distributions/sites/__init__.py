@@ -7,6 +7,7 @@
 `real`       `StudentT`
 `fractions`  `BetaLogit`
 `ordinal`    `OrdinalLogit`, `OrdinalProbit`
+`several`    `NormalLogScale`, `CategoricalLogit`: more than one linear predictor a cell
 
 `distributions/likelihoods` are for engines that own ψ (its prior, its transform); here ψ is natural, and the model's.
 """
@@ -24,6 +25,7 @@ from credo.distributions.sites.fractions import BetaLogit
 from credo.distributions.sites.ordinal import OrdinalLogit, OrdinalProbit
 from credo.distributions.sites.positive import ExponentialLog, GammaLog
 from credo.distributions.sites.real import StudentT
+from credo.distributions.sites.several import CategoricalLogit, NormalLogScale
 
 __all__ = [
     "SiteLaw",
@@ -40,4 +42,6 @@ __all__ = [
     "ExponentialLog",
     "BetaLogit",
     "StudentT",
+    "NormalLogScale",
+    "CategoricalLogit",
 ]

@@ -44,6 +44,8 @@ class SiteLaw:
     y and η are (n,); each ψ is one number or (n,). Cut-points are (K − 1,), and their slopes (n, K − 1).
     """
 
+    #: how many numbers of a cell a block sets: with more than one, η and derivatives have axes for them (`several`)
+    predictors: int = 1
     #: names of ψ, in order
     psi_names: ClassVar[tuple[str, ...]] = ()
     #: whether ℓ is concave in η whatever y: then its mode given Normal latents is the only one

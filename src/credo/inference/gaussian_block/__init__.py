@@ -4,7 +4,8 @@
 `block`        `GaussianBlock`: log ∫ Π N(r; 0, s) dz, its gradient, and z given the coefficients
 `belief`       `GaussianBelief`: means, sds, draws and covariances of z and of linear maps of it
 `products`     cross products of a factor's maps (`grams`) and constants, made once
-`rowwise`      factors whose coefficients differ from row to row; `row_kernels` its loops
+`rowwise`      factors whose coefficients differ from row to row; `row_kernels` its loops,
+               `full_rows` where most cells are there
 `ordering`     which columns are eliminated first; `layout` where their entries are kept
 `dense`        small or dense precisions (LAPACK, batches); `supernodal` sparse ones; `kernels` its loops
 `batch`        many evaluations of a small block at once

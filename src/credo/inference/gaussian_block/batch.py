@@ -7,11 +7,11 @@ are done one by one.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from credo.inference.gaussian_block.dense import SMALLEST_PIVOT
+from credo.inference.gaussian_block.full_rows import FullRows
 from credo.inference.gaussian_block.products import Weights
 
 if TYPE_CHECKING:
@@ -21,13 +21,16 @@ __all__ = ["BatchSolved", "chunks", "solve_batch"]
 
 # Cells of all the precisions of a chunk: 16 MiB of float64, which a cache holds half of.
 CHUNK_CELLS = 2**21
+# Rows are gone through several times: so many fewer at once stay in the cache.
+PASSES = 8
 # A diagonal entry that is above any sum of squares.
 HUGE = 1e300
 
 
 def chunks(block: GaussianBlock, x: np.ndarray) -> list[np.ndarray]:
     """Rows of x (B, D) in parts whose precisions fit."""
-    step = max(1, CHUNK_CELLS // block.size**2)
+    rows = sum(each.cells for each in block._rowwise if isinstance(each, FullRows))
+    step = max(1, CHUNK_CELLS // (block.size**2 + PASSES * rows))
     return [x[start : start + step] for start in range(0, len(x), step)]
 
 
@@ -51,17 +54,22 @@ class BatchSolved:
         self.centre = products.centre
         self.w: Weights = products.weights(x)
         # The factor of H with g as one row more has L⁻¹g as its last row: nothing need be solved.
+        h, g = block.precision.assemble(self.w.pairs), self.w.cross @ products.cross
+        self.constant = products.constant(self.w)
+        self.log_scales = np.log(x[:, products.scale_slots]) @ products.rows
+        for each in block._rowwise:
+            rows: Any = each.rows(x, self.centre)
+            self.constant = self.constant + each.add(rows, h, g)
+            self.log_scales = self.log_scales + np.log(rows.scales).sum(axis=1)
         bordered = np.empty((len(x), p + 1, p + 1))
-        bordered[:, :p, :p] = block.precision.assemble(self.w.pairs).reshape(-1, p, p)
-        bordered[:, p, :p] = self.w.cross @ products.cross
+        bordered[:, :p, :p], bordered[:, p, :p] = h.reshape(-1, p, p), g
         bordered[:, p, p] = HUGE
         factors, good = _cholesky_each(bordered)
         self.lower, self.white = factors[:, :p, :p], factors[:, p, :p]
         self.pivots = np.diagonal(self.lower, axis1=1, axis2=2)
         diagonal = np.diagonal(bordered, axis1=1, axis2=2)[:, :p]
-        good &= (np.square(self.pivots) > SMALLEST_PIVOT * diagonal).all(axis=1)
+        good &= (np.square(self.pivots) > block.precision.least * diagonal).all(axis=1)
         self.careful = np.flatnonzero(~good)
-        self.constant = products.constant(self.w)
         self.quadratic = self.constant - np.square(self.white).sum(axis=1)
 
     def recentred(self) -> bool:
@@ -76,10 +84,8 @@ class BatchSolved:
 
     @cached_property
     def _quick_values(self) -> np.ndarray:
-        products = self.block._products
         log_det = 2.0 * np.log(self.pivots).sum(axis=1)
-        scales = np.log(self.x[:, products.scale_slots]) @ products.rows
-        return self.block._constant - 0.5 * (self.quadratic + log_det) - scales
+        return self.block._constant - 0.5 * (self.quadratic + log_det) - self.log_scales
 
     @property
     def values(self) -> np.ndarray:
@@ -107,7 +113,7 @@ class BatchSolved:
 
     @property
     def gradients(self) -> np.ndarray:
-        """(B, D)."""
+        """(B, D), without rowwise factors."""
         products, half = self.block._products, self.half
         mean = -np.matmul(self.white[:, None], half)[:, 0]
         second = np.matmul(half.swapaxes(1, 2), half)

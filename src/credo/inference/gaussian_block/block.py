@@ -22,6 +22,7 @@ from credo.errors import NumericalError, ParameterError
 from credo.inference.gaussian_block import accurate, batch, dense
 from credo.inference.gaussian_block.belief import GaussianBelief
 from credo.inference.gaussian_block.factors import LinearFactor
+from credo.inference.gaussian_block.full_rows import FullRows, is_full
 from credo.inference.gaussian_block.products import Products, Slots, Weights
 from credo.inference.gaussian_block.rowwise import Rows, RowwiseFactor, factor_pattern
 from credo.inference.gaussian_block.singular import not_identified
@@ -93,7 +94,10 @@ class GaussianBlock:
         self.slots, self.n_coefficients = Slots.all_of(self.factors)
         kinds = list(zip(self.factors, self.slots, strict=True))
         self._products = Products([f for f, _ in kinds if not f.rowwise], [s for f, s in kinds if not f.rowwise], size)
-        self._rowwise = [RowwiseFactor(f, s, self.size) for f, s in kinds if f.rowwise]
+        self._rowwise: list[RowwiseFactor | FullRows] = [
+            (FullRows if self.size <= dense.LARGEST and is_full(f, self.size) else RowwiseFactor)(f, s, self.size)
+            for f, s in kinds if f.rowwise
+        ]  # fmt: skip
         self._centres = 0
         self._compressed: accurate.CompressedRows | None = None
         scales = [np.arange(s.s.start, s.s.stop) for s in self.slots]
@@ -125,16 +129,22 @@ class GaussianBlock:
 
     @property
     def is_batched(self) -> bool:
-        """Whether many sets of coefficients are done at once: a dense precision and no rowwise factor."""
-        return isinstance(self.precision, dense.DensePrecision) and not self._rowwise
+        """Whether many sets of coefficients are done at once: a dense precision, and no rowwise factor of sparse or
+        of many rows."""
+        few = all(isinstance(each, FullRows) and each.is_batched for each in self._rowwise)
+        return isinstance(self.precision, dense.DensePrecision) and few
+
+    @property
+    def rows_each(self) -> int:
+        """How many rows an evaluation goes through."""
+        return sum(each.factor.n for each in self._rowwise)
 
     @property
     def seconds(self) -> float:
         """Roughly how long one evaluation with its gradient takes, by the structure alone: what a caller does must not
         depend on how busy the machine is."""
-        rows = sum(each.n for each in self.factors if each.rowwise)
         side = self.size if isinstance(self.precision, dense.DensePrecision) else self.precision.layout.rest_size
-        return 5e-4 + 1.5e-7 * self.size + 5e-8 * rows + 5e-11 * float(side) ** 3
+        return 5e-4 + 1.5e-7 * self.size + 5e-8 * self.rows_each + 5e-11 * float(side) ** 3
 
     def is_valid(self, x: np.ndarray) -> np.ndarray:
         """Which rows of x (B, D) are finite with every s > 0."""
@@ -230,11 +240,12 @@ class GaussianBlock:
     def log_marginals(self, x: np.ndarray, *, gradient: bool = True) -> tuple[np.ndarray, np.ndarray | None]:
         """`log_marginal` at B flat vectors x (B, D): values (B,) and gradients (B, D) or None.
 
-        Small blocks (p ≤ 128, no rowwise factor) are done in one go, a few µs each; others one by one.
+        Small blocks (p ≤ 128) are done in one go, a few µs each; others, and gradients of rowwise factors, one by
+        one.
         """
         values, gradients = [np.zeros(0)], [np.zeros((0, self.n_coefficients))]
         for part in batch.chunks(self, self._batch(x)):
-            solved = batch.solve_batch(self, part)
+            solved = None if gradient and self._rowwise else batch.solve_batch(self, part)
             if solved is None:
                 each: list[Any] = [self.log_marginal(row, gradient=gradient) for row in part]
                 values.append(np.array([one[0] for one in each]))
@@ -366,6 +377,6 @@ def _matrix(block: GaussianBlock, w: Weights, rows: list[Rows]) -> Any:
     for weight, gram in zip(w.pairs, block._products.grams(), strict=True):
         total = total + weight * gram
     for each, r in zip(block._rowwise, rows, strict=True):
-        A = scipy.sparse.csr_array((r.entries, (each.row, each.column)), shape=(each.factor.n, block.size))
+        A = scipy.sparse.csr_array((r.entries.ravel(), (each.row, each.column)), shape=(each.factor.n, block.size))
         total = total + A.T @ A
     return total

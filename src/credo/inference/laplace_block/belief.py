@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from credo.inference.gaussian_block import GaussianBelief
-from credo.inference.laplace_block.mode import Joint, Mode, other_mode
+from credo.inference.laplace_block.mode import Joint, Mode, other_modes
 from credo.inference.laplace_block.nested import MOST_CELLS, Nested, log_proposal, proposed
 
 if TYPE_CHECKING:
@@ -61,22 +61,39 @@ class LaplaceBelief(GaussianBelief):
 
     def rival(self) -> float:
         """By how many nats the rows of a latent speak for this mode and against another one, which neither weights nor
-        grids would see; ∞ where none is found. Only laws that are not log-concave (Student's t) have any.
+        grids would see; ∞ where none is found. Only laws that are not log-concave (Student's t, a Normal whose sd is
+        of the block too) have any.
 
-        Cost: none where the rows are log-concave at the mode, else that of another mode."""
-        other = other_mode(self._joint, self._mode)
-        if other is None:
-            return np.inf
+        Cost: none where the rows are log-concave at the mode, else that of other modes."""
+        return min((self._lead(other) for other in other_modes(self._joint, self._mode)), default=np.inf)
+
+    def _lead(self, other: Mode) -> float:
         move = other.y - self._mode.y
         moved = np.abs(move) > APART * self.sd
         if not moved.any():
             return np.inf
         if self._nested:
             moved &= ~self._nested.covers(move)
+        if not moved.any():
+            return np.inf
         gain = np.zeros(len(move))
         for cells, here, there in zip(self._joint.cells, self._mode.slopes, other.slopes, strict=True):
             gain += cells.rows.totals(here[0] - there[0])
-        return float(gain[moved].min(initial=np.inf))
+        lead = float(gain[moved].min())
+        if any(cells.site.law.predictors > 1 for cells in self._joint.cells):
+            # Rows may gain by what the prior loses: a level that fits its rows too well, with a tiny scale.
+            lead = min(lead, self._mode.value - other.value, float(self._with_priors(gain, other.y)[moved].min()))
+        return lead
+
+    def _with_priors(self, gain: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The gain (p,) of the rows, and of the prior of each latent and those of its group."""
+        q, here = self._joint.quadratic, self._mode.y
+        own = np.array([q.h[at] for at in self._joint.precision.once(np.arange(len(y)), np.arange(len(y)))])
+        prior = 0.5 * own * (y * y - here * here) + q.g * (y - here)
+        parts = self._block.partition
+        for k in parts.kinds if parts else ():
+            prior[k.columns] = prior[k.columns].sum(axis=1, keepdims=True)
+        return gain + prior
 
     def draw_weighted(self, n: int, rng: np.random.Generator, repeats: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """n draws z (n, p) and their log weights (n,): E e^(log w) = p(y | θ)/e^log_marginal, and the draws with these

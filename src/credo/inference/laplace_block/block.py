@@ -29,7 +29,7 @@ from credo.inference.laplace_block.belief import LaplaceBelief
 from credo.inference.laplace_block.groups import Partition, partition
 from credo.inference.laplace_block.mode import Cells, Joint, Mode, find_mode
 from credo.inference.laplace_block.nested import Nested
-from credo.inference.laplace_block.rows import SiteRows
+from credo.inference.laplace_block.several import along, bent, rows_of
 from credo.inference.laplace_block.site import Site, SiteSlots
 
 __all__ = ["LaplaceBlock"]
@@ -83,7 +83,7 @@ class LaplaceBlock:
         for site in self.sites:
             if any(each.shape[1] != self.size for each in site.maps):
                 raise ParameterError(name, f"maps of site {site.name!r}", f"with {size} columns", site.maps[0].shape)
-        self._rows = [SiteRows(site, self.size) for site in self.sites]
+        self._rows = [rows_of(site, self.size) for site in self.sites]
         joined = sum((rows.joined for rows in self._rows[1:]), self._rows[0].joined) if self._rows else None
         self.normal = GaussianBlock(factors, size, name=name, joined=joined)
         for rows in self._rows:
@@ -96,7 +96,8 @@ class LaplaceBlock:
         self.n_coefficients = end
         self._site_slots: list[SiteSlots] = self.slots[len(self.normal.slots) :]
         # Another mode than the last could be nearer where a law is not log-concave: each evaluation starts afresh then.
-        self._keeps = all(site.law.log_concave for site in self.sites)
+        # Of a Normal's mean and log sd there hardly is another, and `LaplaceBelief.rival` looks for it.
+        self._keeps = all(site.law.log_concave or site.law.predictors > 1 for site in self.sites)
         self._last: np.ndarray | None = None
         self._moved: np.ndarray | None = None
         self._solved: tuple[np.ndarray, Joint, Mode] | None = None
@@ -114,7 +115,14 @@ class LaplaceBlock:
         """Roughly how long one evaluation with its gradient takes, by the structure alone."""
         rows = sum(site.n for site in self.sites)
         entries = sum(len(each.row) + each.n * len(each.columns) for each in self._rows)
-        return 4.0 * (self.normal.seconds + 3e-8 * rows + 8e-9 * entries)
+        several = sum(site.n for site in self.sites if site.law.predictors > 1)
+        return 4.0 * (self.normal.seconds + 3e-8 * rows + 8e-9 * entries + 4e-7 * several)
+
+    @property
+    def corrects_slowly(self) -> bool:
+        """Whether `LaplaceBelief.correction` takes much longer than an evaluation: grids in two or three dimensions of
+        rows that no loop is compiled for."""
+        return self.groups > 0 and any(site.law.predictors > 1 for site in self.sites)
 
     @cached_property
     def partition(self) -> Partition | None:
@@ -222,7 +230,7 @@ class LaplaceBlock:
             entries = rows.entries([_one(x[each]) for each in slots.a])
             offset = rows.times(entries, q.centre)
             for slot, values in zip(slots.b, site.constants, strict=True):
-                offset += x[slot] * values
+                offset += (x[slot] * values).reshape(offset.shape)
             cells.append(Cells(site, rows, entries, offset, tuple(_one(x[each]) for each in slots.psi)))
         return Joint(self.normal.precision, q, cells, self.name)
 
@@ -247,7 +255,7 @@ class LaplaceBlock:
         V = [inner for _, inner in spread]
         u = np.zeros(self.size)
         for cells, slopes, v in zip(joint.cells, mode.slopes, V, strict=True):
-            u += cells.rows.back(cells.entries, 0.5 * v * slopes[3])
+            u += cells.rows.back(cells.entries, 0.5 * bent(v, slopes[3]))
         delta = factor.solve(u)
         second = precision.second(factor, y) + precision.outer(y, delta)
         gradient = np.zeros(self.n_coefficients)
@@ -285,9 +293,10 @@ def _add_site(
     """The gradient by the coefficients of one site; `spread` = H⁻¹a of each row."""
     rows, (_, first, second, third) = cells.rows, slopes
     moved = rows.times(cells.entries, delta)
-    s = first + 0.5 * V * third + second * moved
+    s = (first + 0.5 * bent(V, third) + along(second, moved)).ravel()
+    first = first.ravel()
     for k, slot in enumerate(slots.a):
-        by_row = s * rows.map_times(k, z) + first * rows.map_times(k, delta) + second * rows.map_inner(k, spread)
+        by_row = s * rows.map_times(k, z) + first * rows.map_times(k, delta) + rows.curved(k, spread, second)
         gradient[slot] = by_row if slot.stop - slot.start > 1 else by_row.sum()
     for slot, values in zip(slots.b, constants, strict=True):
         gradient[slot] = s * values if slot.stop - slot.start > 1 else s @ values

@@ -6,7 +6,8 @@ import numpy as np
 
 from credo.distributions.sites.base import ExponentialForm
 from credo.inference.laplace_block.grid_kernel import grids
-from credo.inference.laplace_block.tables import GroupTarget, Summary
+from credo.inference.laplace_block.tables import Summary
+from credo.inference.laplace_block.targets import GroupTarget
 
 __all__ = ["summarise"]
 

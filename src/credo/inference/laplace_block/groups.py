@@ -29,14 +29,15 @@ LEAST_SHARE = 0.25
 
 class GroupRows(NamedTuple):
     """The rows of one site that touch some group: rows (m,) sorted by group, of (m,) their groups.
-    where : (w, m) of each row's entries among [dense (n·q), sparse (E), 0]."""
+    where : (w, m) of each row's entries among [dense (n·q), sparse (E), 0]; (K, w, m) where a cell has K rows, which
+    are numbered by cells."""
 
     rows: np.ndarray
     of: np.ndarray
     where: np.ndarray
 
     def entries(self, entries: Entries) -> np.ndarray:
-        """a (w, m)."""
+        """a (w, m), or (K, w, m)."""
         return np.concatenate([entries.dense.ravel(), entries.sparse, np.zeros(1)])[self.where]
 
 
@@ -61,13 +62,13 @@ class Partition(NamedTuple):
 
 def partition(factors: Sequence[Any], rows: Sequence[SiteRows], size: int) -> Partition | None:
     """The groups, chosen where they have the fewest neighbours; None where there is hardly any."""
-    widest = WIDEST if sum(each.n for each in rows) <= MOST_ROWS else 2
+    widest = WIDEST if sum(each.cells for each in rows) <= MOST_ROWS else 2
     chosen = _independent(_adjacency(factors, rows, size), widest)
     grouped = sum(len(each) for each in chosen)
     if grouped < LEAST_SHARE * size:
         return None
     kinds, place = [], np.full(size, -1)
-    free = [np.ones(each.n, dtype=bool) for each in rows]
+    free = [np.ones(each.cells, dtype=bool) for each in rows]
     for width in range(1, WIDEST + 1):
         columns = np.array([each for each in chosen if len(each) == width], dtype=np.int64).reshape(-1, width)
         if not len(columns):
@@ -125,12 +126,13 @@ def _rows_of(rows: SiteRows, columns: np.ndarray) -> GroupRows:
     row = np.concatenate([dense_row, rows.row[mine]])
     column = np.concatenate([rows.columns[dense_at], rows.column[mine]])
     where = np.concatenate([dense_row * q + dense_at, rows.n * q + mine])
-    owner = np.full(rows.n, -1)
-    owner[row] = group[column]
+    cell, kind = row % rows.cells, row // rows.cells
+    owner = np.full(rows.cells, -1)
+    owner[cell] = group[column]
     touched = np.flatnonzero(owner >= 0)
     touched = touched[np.argsort(owner[touched], kind="stable")]
-    place = np.full(rows.n, -1)
+    place = np.full(rows.cells, -1)
     place[touched] = np.arange(len(touched))
-    at = np.full((width, len(touched)), rows.n * q + len(rows.row))
-    at[side[column], place[row]] = where
-    return GroupRows(touched, owner[touched], at)
+    at = np.full((rows.n // rows.cells, width, len(touched)), rows.n * q + len(rows.row))
+    at[kind, side[column], place[cell]] = where
+    return GroupRows(touched, owner[touched], at if len(at) > 1 else at[0])

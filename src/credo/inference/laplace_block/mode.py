@@ -14,20 +14,21 @@ from credo.errors import NumericalError
 from credo.inference.gaussian_block.block import Quadratic
 from credo.inference.gaussian_block.singular import not_identified
 from credo.inference.laplace_block.rows import Entries, SiteRows
+from credo.inference.laplace_block.several import along
 from credo.inference.laplace_block.site import Observed, Site
 from credo.inference.newton import MAX_HALVINGS, MAX_ITER, SUFFICIENT
 
-__all__ = ["Cells", "Joint", "Mode", "find_mode", "other_mode"]
+__all__ = ["Cells", "Joint", "Mode", "find_mode", "other_modes"]
 
 # The gain in nats that the last step promises: 5e-5 sds over all latents, and the error left is of the order of its
 # square.
 TOLERANCE = 1e-9
-# The weight of a row that is not believed.
-DISBELIEF = 1e-4
+# The weight of a row that is not believed; how far off log scales begin where other modes are looked for.
+DISBELIEF, SHIFT = 1e-4, 2.0
 
 
 class Cells(NamedTuple):
-    """A site at given coefficients: A, the offset Σ b c + A centre (n,), and ψ."""
+    """A site at given coefficients: A, the offset Σ b c + A centre (n,), or (K, n) for K predictors, and ψ."""
 
     site: Site | Observed
     rows: SiteRows
@@ -196,36 +197,53 @@ def _at(joint: Joint, here: Point) -> Mode:
     return Mode(here.y, here.value, h, factor, here.etas, slopes)
 
 
-def other_mode(joint: Joint, mode: Mode) -> Mode | None:
-    """The mode that is found from where the rows far out, at which a law is not log-concave, are believed and the
-    others are not; None where there are no such rows, or no mode is found. Cost: as of `find_mode`."""
-    far = [each[2] > 0.0 for each in mode.slopes]
-    if not any(rows.any() for rows in far):
-        return None
-    try:
-        return _newton(joint, _between_cells(joint, [np.where(rows, 1.0, DISBELIEF) for rows in far]))
-    except NumericalError:
-        return None
+def other_modes(joint: Joint, mode: Mode) -> list[Mode]:
+    """Modes that are found from elsewhere; none where laws are log-concave there. Cost: as of `find_mode`, each.
+
+    From where the rows far out, at which a law is not log-concave, are believed and the others are not; where a law
+    has a log scale, from much smaller and larger ones, which have the rows believed or not.
+    """
+    laws = [cells.site.law for cells in joint.cells]
+    starts: list[tuple[list[Any], float]] = []
+    if any(law.predictors > 1 and not law.log_concave for law in laws):
+        ones = [np.ones(cells.rows.cells) for cells in joint.cells]
+        starts = [(ones, -SHIFT), (ones, SHIFT)]
+    far = [each[2] > 0.0 if law.predictors == 1 else np.zeros(1) for law, each in zip(laws, mode.slopes, strict=True)]
+    if any(rows.any() for rows in far):
+        starts.append(([np.where(rows, 1.0, DISBELIEF) for rows in far], 0.0))
+    found = []
+    for shares, shift in starts:
+        try:
+            found.append(_newton(joint, _between_cells(joint, shares, shift)))
+        except NumericalError:
+            continue
+    return [each for each in found if each is not None]
 
 
 def _from_cells(joint: Joint) -> np.ndarray:
     """Between all cells; 0 where that is no better a start."""
     origin = np.zeros(len(joint.quadratic.g))
-    y = _between_cells(joint, [np.ones(cells.rows.n) for cells in joint.cells])
+    y = _between_cells(joint, [np.ones(cells.rows.cells) for cells in joint.cells])
     return max((y, origin), key=lambda each: joint.value(each, joint.etas(each)))
 
 
-def _between_cells(joint: Joint, shares: list[np.ndarray]) -> np.ndarray:
+def _between_cells(joint: Joint, shares: list[np.ndarray], shift: float = 0.0) -> np.ndarray:
     """y where the Normals of all cells about their own best η, each to the power of its share, and the prior have
-    their mode."""
+    their mode; shift : added to the last of several predictors."""
     q, precision = joint.quadratic, joint.precision
     right, weights = -q.g, []
     for cells, share in zip(joint.cells, shares, strict=True):
-        eta = cells.site.law.initial_eta(cells.site.y)
-        _, slope, bend = cells.derivatives(eta, 2)
-        weight = share * np.maximum(-bend, 1e-12)
+        law = cells.site.law
+        eta = law.initial_eta(cells.site.y)
+        if law.predictors > 1:
+            eta[-1] += shift
+            slope, bend = cells.derivatives(eta, 1)[1], -law.safe_curvature(cells.site.y, eta, cells.psi)
+        else:
+            _, slope, bend = cells.derivatives(eta, 2)
+            bend = np.minimum(bend, -1e-12)
+        weight = -share * bend
         weights.append(weight)
-        right = right + cells.rows.back(cells.entries, weight * (eta - cells.offset) + share * slope)
+        right = right + cells.rows.back(cells.entries, along(weight, eta - cells.offset) + share * slope)
     h = joint.curvature(weights)
     factor = precision.factor(h.copy())
     if factor is None:

@@ -14,7 +14,8 @@ import numpy as np
 from credo.inference.laplace_block.groups import Groups, Partition
 from credo.inference.laplace_block.mode import Joint, Mode
 from credo.inference.laplace_block.rows import COMPILES
-from credo.inference.laplace_block.tables import GroupTarget, Integrals, first_grids, integrate, settled
+from credo.inference.laplace_block.tables import Integrals, first_grids, integrate, settled
+from credo.inference.laplace_block.targets import GroupTarget
 
 __all__ = ["MOST_CELLS", "Nested", "log_proposal", "proposed"]
 
@@ -83,7 +84,7 @@ class Nested:
     def _target(self, at: int, k: Groups) -> GroupTarget:
         """The groups of one kind, c left open."""
         rows = [
-            (cells.take(own.rows), np.zeros(len(own.of)), own.entries(cells.entries), own.of)
+            (cells.take(own.rows), np.zeros((*own.where.shape[:-2], len(own.of))), own.entries(cells.entries), own.of)
             for cells, own in zip(self.joint.cells, k.rows, strict=True)
         ]
         target = GroupTarget(self.prior[at], np.zeros(k.columns.shape), rows)
@@ -136,10 +137,10 @@ class Nested:
             moves.append(self._regress(c[k] - self.mode.y[rest])[0])
         for cells, rows, eta in zip(self._free, self.parts.free, etas, strict=True):
             if len(rows):
-                outside += [cells.value(each[rows]) for each in eta]
+                outside += [cells.value(each[..., rows]) for each in eta]
         targets, centres = [], []
         for at, k in enumerate(self.parts.kinds):
-            offsets = [eta[:, own.rows] for eta, own in zip(etas, k.rows, strict=True)]
+            offsets = [eta[..., own.rows] for eta, own in zip(etas, k.rows, strict=True)]
             one = self._targets[at].at(t[0][k.columns], [each[0] for each in offsets])
             targets.append(one if n == 1 else one.tile(t[:, k.columns], offsets))
             centres.append(np.concatenate([self.mode.y[k.columns] + each[at] for each in moves]))
@@ -166,15 +167,15 @@ class Nested:
         """∂ log p(y, c)/∂c (q,) = E ∂ log p(y, u, c)/∂c over u given one c."""
         joint, q = self.joint, self.joint.quadratic
         y, total = given.y[0].copy(), np.zeros(given.y.shape[1])
-        means = [np.zeros(cells.rows.n) for cells in joint.cells]
+        means = [np.zeros(eta.shape[1:]) for eta in given.etas]
         for table, k in zip(tables, self.parts.kinds, strict=True):
             y[k.columns] = table.mean
             for out, own, each in zip(means, k.rows, table.slopes, strict=True):
-                out[own.rows] = each
+                out[..., own.rows] = each
         for at, cells in enumerate(joint.cells):
             rows = self.parts.free[at]
             if len(rows):
-                means[at][rows] = self._free[at].derivatives(given.etas[at][0, rows], 1)[1]
+                means[at][..., rows] = self._free[at].derivatives(given.etas[at][0][..., rows], 1)[1]
             total += cells.rows.back(cells.entries, means[at])
         return (total - q.g - joint.precision.times(q.h, y))[self.parts.rest]
 

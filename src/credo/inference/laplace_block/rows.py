@@ -37,15 +37,17 @@ class SiteRows:
     """
 
     def __init__(self, site: Site, size: int) -> None:
-        self.n, self.size = site.n, size
+        # Rows, and outcomes: as many, or K rows an outcome that has K predictors.
+        self.n, self.cells, self.size = site.form.n, site.n, size
         pattern = factor_pattern(site.form, size)
-        is_dense = np.bincount(pattern.indices, minlength=size) >= max(1.0, DENSE * self.n)
+        is_dense = np.bincount(pattern.indices, minlength=size) >= max(1.0, DENSE * self.cells)
         if is_dense.sum() * self.n > LARGEST:
             is_dense[:] = False
         self.columns = np.flatnonzero(is_dense)
         sparse = ~is_dense[pattern.indices]
         row = np.repeat(np.arange(self.n), np.diff(pattern.indptr))
         self.row, self.column = row[sparse], pattern.indices[sparse].astype(np.int64)
+        self.cell = self.row % self.cells
         self.indptr = np.concatenate([[0], np.cumsum(np.bincount(self.row, minlength=self.n))]).astype(np.int64)
         self.touched, local = np.unique(self.column, return_inverse=True)
         self.local = local.astype(np.int64)
@@ -67,9 +69,16 @@ class SiteRows:
         return has, columns, where, matrix.data[~dense]
 
     @property
+    def _incidence(self) -> Any:
+        """(cells, p), sparse: which columns of S a cell has."""
+        return scipy.sparse.coo_array(
+            (np.ones(len(self.row)), (self.cell, self.column)), shape=(self.cells, self.size)
+        ).tocsr()
+
+    @property
     def joined(self) -> Any:
-        """Pattern (p, p), sparse, of the pairs of columns that share a row; those of D count as in every row."""
-        ones = scipy.sparse.csr_array((np.ones(len(self.row)), self.column, self.indptr), shape=(self.n, self.size))
+        """Pattern (p, p), sparse, of the pairs of columns that share a cell; those of D count as in every one."""
+        ones = self._incidence
         dense, every = np.repeat(self.columns, self.size), np.tile(np.arange(self.size), len(self.columns))
         here = np.isin(every, np.concatenate([self.columns, self.touched]))
         dense, every = dense[here], every[here]
@@ -86,13 +95,14 @@ class SiteRows:
 
     @property
     def adjacent(self) -> Any:
-        """Pattern (p, p), sparse, of the pairs of columns that share a row in truth."""
-        ones = scipy.sparse.csr_array((np.ones(len(self.row)), self.column, self.indptr), shape=(self.n, self.size))
-        has = self.has_dense.astype(np.float64)
+        """Pattern (p, p), sparse, of the pairs of columns that share a cell in truth."""
+        ones, q = self._incidence, len(self.columns)
+        any_row: Any = self.has_dense.reshape(self.n // max(self.cells, 1), self.cells, q).any(axis=0)
+        has = any_row.astype(np.float64)
         i, j = np.nonzero(has.T @ has)
         every, other = [self.columns[i]], [self.columns[j]]
         for k, column in enumerate(self.columns):
-            seen = self.touched[_sums(self.local, has[self.row, k], len(self.touched)) > 0.0]
+            seen = self.touched[_sums(self.local, has[self.cell, k], len(self.touched)) > 0.0]
             every += [seen, np.full(len(seen), column)]
             other += [np.full(len(seen), column), seen]
         at, to = np.concatenate(every), np.concatenate(other)
@@ -192,6 +202,10 @@ class SiteRows:
         of_sparse += _sums(right, pairs[beside] * sparse[left], len(sparse))
         inner = np.einsum("ik,ik->i", dense, of_dense) + self._sums(sparse * of_sparse)
         return Entries(of_dense, of_sparse), inner
+
+    def curved(self, k: int, spread: Entries, second: np.ndarray) -> np.ndarray:
+        """ℓ″ of each row times its Σ of products of M_k with `spread` as of `solved`, (n,)."""
+        return second * self.map_inner(k, spread)
 
     def map_inner(self, k: int, other: Entries) -> np.ndarray:
         """Row by row Σ of products with M_k, (n,)."""

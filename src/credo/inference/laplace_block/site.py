@@ -1,6 +1,7 @@
 """`Site`: n observed cells whose law has one parameter linear in the latent vector z.
 
-Notation: η = Σ_k a_k M_k z + Σ_l b_l c_l with M_k (n, p) and c_l (n,) constant; ψ the law's own parameters.
+Notation: η = Σ_k a_k M_k z + Σ_l b_l c_l with M_k (n, p) and c_l (n,) constant; ψ the law's own parameters. A law of K
+predictors has K n rows, those of the first predictor first.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["Observed", "Site", "SiteSlots"]
 
 
 class Site:
-    """Cells y_i ~ law(η_i, ψ), independent, with η = Σ_k a_k M_k z + Σ_l b_l c_l.
+    """Cells y_i ~ law(η_i, ψ), independent, with η = Σ_k a_k M_k z + Σ_l b_l c_l; n rows, K n for K predictors.
 
     Parameters
     ----------
@@ -50,11 +51,12 @@ class Site:
     ) -> None:
         self.law, self.name, self.rowwise, self.psi_rowwise = law, name, rowwise, psi_rowwise
         self.form = LinearFactor(maps, constants, name=name, rowwise=rowwise)
-        self.n, self.maps, self.constants = self.form.n, self.form.maps, self.form.constants
+        self.maps, self.constants = self.form.maps, self.form.constants
+        self.n = self.form.n // law.predictors
         self.y = law.check(y)
         if not self.maps:
             raise ParameterError(f"Site {name!r}", "maps", "at least one (n, p) matrix", maps)
-        if self.y.shape != (self.n,):
+        if self.y.shape != (self.n,) or self.n * law.predictors != self.form.n:
             raise ParameterError(f"Site {name!r}", "y", f"of shape ({self.n},), one outcome a row", self.y.shape)
 
     def take(self, rows: np.ndarray) -> Observed:
@@ -88,7 +90,7 @@ class SiteSlots(NamedTuple):
     @classmethod
     def of(cls, site: Site, start: int) -> SiteSlots:
         """From `start` on."""
-        wide = site.n if site.rowwise else 1
+        wide = site.form.n if site.rowwise else 1
         widths = [[wide] * len(site.maps), [wide] * len(site.constants), site.law.psi_widths(site.n)]
         if site.psi_rowwise:
             widths[2] = [site.n if width == 1 else width for width in widths[2]]

@@ -13,17 +13,15 @@ seen in its halves (nodes with even and odd Σk), which err by the square root.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from credo.distributions.sites.base import ExponentialForm
 from credo.errors import NumericalError
-from credo.inference.laplace_block.forms import common_factor, form_derivatives, pooled
-from credo.inference.laplace_block.mode import Cells
+from credo.inference.laplace_block.forms import pooled
+from credo.inference.laplace_block.targets import GroupTarget, Nodes, at_nodes
 
-__all__ = ["Grids", "GroupTarget", "Integrals", "Summary", "first_grids", "integrate", "settled"]
+__all__ = ["Grids", "Integrals", "Summary", "first_grids", "integrate", "settled"]
 
 # Distance of nodes in sds, by w: errors of a Normal's integral are 3e-12, 5e-9 and 7e-6 (their mean over shifts is 0).
 # Beyond the radius, also in sds, is 1e-9 of its mass, even if the centre is one sd off.
@@ -60,87 +58,6 @@ class Grids(NamedTuple):
         return Grids(*(np.concatenate([each] * n) for each in self))
 
 
-class GroupTarget(NamedTuple):
-    """log p(u) of many groups. P (G, w, w), t (G, w); for each site `cells` of its rows (law, y, ψ cut to them), o
-    (m,), a (w, m) and of (m,), the groups, ascending. form : of the law of the only site that has rows; factor (G,) :
-    of u, where such rows are pooled; compiles : whether there are so many that compiled loops pay."""
-
-    P: np.ndarray
-    t: np.ndarray
-    parts: list[tuple[Cells, np.ndarray, np.ndarray, np.ndarray]]
-    form: ExponentialForm | None = None
-    factor: np.ndarray | None = None
-    compiles: bool = False
-
-    def value(self, u: np.ndarray) -> np.ndarray:
-        """(K, G) at K nodes of each group, u (K, G, w)."""
-        return self.parts_at(u, 0)[0]
-
-    def parts_at(self, u: np.ndarray, order: int) -> tuple[np.ndarray, list[np.ndarray]]:
-        """log p (K, G) at u (K, G, w), and with order 1 ℓ′ (K, m) of the rows of each site."""
-        K, G = u.shape[:2]
-        slopes = [np.zeros((K, len(of))) for _, _, _, of in self.parts]
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = -0.5 * np.einsum("kgi,gij,kgj->kg", u, self.P, u) - np.einsum("gi,kgi->kg", self.t, u)
-            for site, (cells, offset, a, of) in enumerate(self.parts):
-                if len(of):
-                    eta = offset + np.einsum("im,kmi->km", a, u[:, of])
-                    form = self.form
-                    own = cells.derivatives(eta, order) if form is None else form_derivatives(form, eta, order)
-                    at = of + G * np.arange(K)[:, None]
-                    total += np.bincount(at.ravel(), own[0].ravel(), K * G).reshape(K, G)
-                    slopes[site] = own[-1]
-        return np.where(np.isnan(total), -np.inf, total), slopes
-
-    def at(self, t: np.ndarray, offsets: list[np.ndarray]) -> GroupTarget:
-        """The same with other t and offsets."""
-        parts = [(c, o, a, of) for (c, _, a, of), o in zip(self.parts, offsets, strict=True)]
-        return self._replace(t=t, parts=parts)
-
-    @property
-    def only(self) -> int | None:
-        """The number of the only site that has rows."""
-        with_rows = [site for site, (_, _, _, of) in enumerate(self.parts) if len(of)]
-        return with_rows[0] if len(with_rows) == 1 else None
-
-    def formed(self, compiles: bool) -> GroupTarget:
-        """With its form, if the rows are of one site and its law has one."""
-        if self.only is None:
-            return self
-        cells, _, a, of = self.parts[self.only]
-        form = cells.site.law.exponential_form(cells.site.y, cells.psi)
-        if form is None:
-            return self
-        if compiles and self.t.shape[1] <= 2:
-            return self._replace(form=form, compiles=True)
-        return self._replace(form=form, factor=common_factor(form, a, of, len(self.t)))
-
-    def tile(self, t: np.ndarray, offsets: list[np.ndarray]) -> GroupTarget:
-        """n times the same groups, at other t (n, G, w) and offsets (n, m)."""
-        n, (G, w) = len(t), self.t.shape
-        parts, form = [], self.form
-        for (cells, _, a, of), offset in zip(self.parts, offsets, strict=True):
-            rows = np.tile(np.arange(len(of)), n)
-            owner = (of + G * np.arange(n)[:, None]).ravel()
-            parts.append((cells.take(rows), offset.ravel(), np.tile(a, (1, n)), owner))
-            form = form.take(rows) if form is not None and len(of) else form
-        factor = None if self.factor is None else np.tile(self.factor, n)
-        return GroupTarget(np.concatenate([self.P] * n), t.reshape(n * G, w), parts, form, factor, self.compiles)
-
-    def take(self, groups: np.ndarray) -> tuple[GroupTarget, list[np.ndarray]]:
-        """Of some groups; and which of the rows of each site are theirs."""
-        place = np.full(len(self.P), -1)
-        place[groups] = np.arange(len(groups))
-        parts, kept, form = [], [], self.form
-        for cells, offset, a, of in self.parts:
-            mine = np.flatnonzero(place[of] >= 0)
-            kept.append(mine)
-            parts.append((cells.take(mine), offset[mine], a[:, mine], place[of[mine]]))
-            form = form.take(mine) if form is not None and len(of) else form
-        factor = None if self.factor is None else self.factor[groups]
-        return GroupTarget(self.P[groups], self.t[groups], parts, form, factor, self.compiles), kept
-
-
 class Integrals(NamedTuple):
     """log ∫ p (G,), draws (r, G, w), E u (G, w), and E ℓ′ of the rows of each site where asked for."""
 
@@ -168,8 +85,8 @@ class Summary(NamedTuple):
             own[groups] = new
         self.picked[:, groups] = other.picked
         for own, mine, new in zip(self.slopes, rows, other.slopes, strict=False):
-            if len(own):
-                own[mine] = new
+            if own.shape[-1]:
+                own[..., mine] = new
 
 
 def summarise(
@@ -198,7 +115,7 @@ def summarise(
         return _nodes_of(target, centre, half, shift, every[0], uniforms, slopes)
     found = Summary(
         np.empty(G), np.empty((G, w)), np.empty((G, w, w)), np.empty(G), np.empty(G), np.empty((G, w)),
-        np.empty((r, G, w)), [np.zeros(len(of) if slopes else 0) for _, _, _, of in target.parts],
+        np.empty((r, G, w)), [np.zeros(o.shape)[..., : o.shape[-1] * slopes] for _, o, _, _ in target.parts],
     )  # fmt: skip
     for each in every:
         groups = np.flatnonzero(radius == each)
@@ -220,7 +137,7 @@ def _nodes_of(
     """Of groups whose grids have the same radius."""
     index = _nodes(centre.shape[1], radius)
     if target.factor is None or target.only is None:
-        values, slope = _over_nodes(target, lambda some: _at(centre, half, shift, some[:, None]), index, slopes)
+        values, slope = _over_nodes(target, target.nodes(centre, half, shift), index, slopes)
     else:
         values, slope = _of_pools(target, centre[:, 0], half[:, 0, 0] * (index + shift[:, 0]), slopes)
     top = values.max(axis=0)
@@ -238,21 +155,21 @@ def _nodes_of(
     edge = top - values[outer > outer.max() - 1.0].max(axis=0)
     odd = weights[index.sum(axis=1) % 2 == 1].sum(axis=0)
     drawn = (np.cumsum(weights, axis=0)[:, None] < uniforms).sum(axis=0).clip(max=len(index) - 1)
-    slope = [own / total[part[3]] if slopes else own[:0] for own, part in zip(slope, target.parts, strict=True)]
+    slope = [own / total[part[3]] if slopes else own[..., :0] for own, part in zip(slope, target.parts, strict=True)]
     return Summary(top + np.log(total), mean, spread, odd, edge, index[values.argmax(axis=0)], index[drawn], slope)
 
 
 def _over_nodes(
-    target: GroupTarget, u: Callable[[np.ndarray], np.ndarray], index: np.ndarray, slopes: bool
+    target: GroupTarget, nodes: Nodes, index: np.ndarray, slopes: bool
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    """log p (K, G) at u of every node; and of each row Σ ℓ′ p, relative to the top of its group, in the same pass."""
+    """log p (K, G) at every node; and of each row Σ ℓ′ p, relative to the top of its group, in the same pass."""
     G = len(target.P)
     values, top = np.empty((len(index), G)), np.full(G, -np.inf)
-    sums = [np.zeros(len(of)) for _, _, _, of in target.parts]
-    step = max(1, AT_ONCE // (G + sum(map(len, sums))))
+    sums = [np.zeros(offset.shape) for _, offset, _, _ in target.parts]
+    step = max(1, AT_ONCE // (G + sum(each.size for each in sums)))
     for start in range(0, len(index), step):
         some = values[start : start + step]
-        some[:], own = target.parts_at(u(index[start : start + step]), int(slopes))
+        some[:], own = target.over(nodes, index[start : start + step], int(slopes))
         if not slopes:
             continue
         higher = np.maximum(top, some.max(axis=0))
@@ -260,8 +177,9 @@ def _over_nodes(
         share, kept = np.exp(some - known), np.exp(top - known)
         for total, slope, part in zip(sums, own, target.parts, strict=True):
             of = part[3]
+            own_share = share[:, of] if slope.ndim == 2 else share[:, None, of]
             total *= kept[of]
-            total += np.where(share[:, of] > 0.0, share[:, of] * slope, 0.0).sum(axis=0)
+            total += np.where(own_share > 0.0, own_share * slope, 0.0).sum(axis=0)
         top = higher
     return values, sums
 
@@ -366,7 +284,7 @@ def integrate(
 def _integrals(found: Summary, about: np.ndarray, half: np.ndarray, shift: np.ndarray) -> Integrals:
     """On the scale of u."""
     volume = np.log(np.abs(np.linalg.det(half))) if half.shape[1] > 1 else np.log(half[:, 0, 0])
-    draws, mean = (_at(about, half, shift, k) for k in (found.picked, found.mean))
+    draws, mean = (at_nodes(about, half, shift, k) for k in (found.picked, found.mean))
     return Integrals(found.log_sum + volume, draws, mean, found.slopes)
 
 
@@ -383,8 +301,3 @@ def _nodes(w: int, radius: float) -> np.ndarray:
     most = int(radius)
     box = np.stack(np.meshgrid(*[np.arange(-most, most + 1)] * w, indexing="ij"), axis=-1).reshape(-1, w)
     return box[np.square(box).sum(axis=1) <= radius**2]
-
-
-def _at(centre: np.ndarray, half: np.ndarray, shift: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """u (..., G, w) at nodes k that broadcast with that."""
-    return centre + np.einsum("gij,...gj->...gi", half, k + shift)

@@ -7,6 +7,7 @@
 `posterior`     `LatentPosterior`: what both return; predictions, evidence and its gradients
 `softmax`       `laplace_softmax`: k classes, one latent function each
 `softmax_mode`  its curvature and its mode
+`softmax_nested` `softmax_propagation`, nested EP for k classes; `softmax_rows`: EP within a row
 
 Engines know no kernel and no table: a prior is arrays, a likelihood is a record of `distributions/likelihoods`.
 """
@@ -17,6 +18,7 @@ from credo.inference.latent_gaussian.posterior import LatentPosterior
 from credo.inference.latent_gaussian.prior import LatentPrior, WeightPrior
 from credo.inference.latent_gaussian.propagation import expectation_propagation
 from credo.inference.latent_gaussian.softmax import SoftmaxPosterior, laplace_softmax
+from credo.inference.latent_gaussian.softmax_nested import softmax_propagation
 
 __all__ = [
     "LatentPrior",
@@ -27,4 +29,5 @@ __all__ = [
     "expectation_propagation",
     "SoftmaxPosterior",
     "laplace_softmax",
+    "softmax_propagation",
 ]

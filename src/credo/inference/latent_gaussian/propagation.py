@@ -32,7 +32,7 @@ from credo.inference.latent_gaussian.posterior import LatentPosterior, differenc
 from credo.inference.latent_gaussian.prior import Conditioned, GaussianPrior
 from credo.inference.result import Result
 
-__all__ = ["expectation_propagation"]
+__all__ = ["DEPTH", "accelerated", "expectation_propagation"]
 
 # Largest move of a marginal mean, in sds, and of a log variance: below 1e-8 of either the evidence, stationary in the
 # sites, has settled to rounding.
@@ -130,7 +130,8 @@ def _settle(prior: GaussianPrior, sites: Sites, power: float, start: Any, tol: f
     while sweep.mismatch > tol and len(trace) <= max_iter and damping > SMALLEST_STEP:
         at = np.concatenate([sweep.tau, sweep.nu])
         history = [*history[-DEPTH:], (at, np.concatenate(sweep.target) - at)]
-        tau, nu = np.split(_accelerated(history, sweep.state.variance, damping), 2)
+        unit = np.concatenate([sweep.state.variance, np.sqrt(sweep.state.variance)])
+        tau, nu = np.split(accelerated(history, unit, damping), 2)
         following = _sweep(prior, sites, power, tau, nu)
         # The first sweeps may look worse while they find the mass; later ones may not.
         if following is None or (len(trace) > 3 and following.mismatch > 1.5 * sweep.mismatch):
@@ -145,15 +146,14 @@ def _settle(prior: GaussianPrior, sites: Sites, power: float, start: Any, tol: f
     return _Run(power, sweep, tuple(trace), tuple(seconds))
 
 
-def _accelerated(history: list[tuple[np.ndarray, np.ndarray]], variance: np.ndarray, damping: float) -> np.ndarray:
+def accelerated(history: list[tuple[np.ndarray, np.ndarray]], unit: np.ndarray, damping: float) -> np.ndarray:
     """Anderson's step: what the last sweeps (sites, what they lack) combine to with the least lack, and a share of it.
 
-    Sites count in units of the posterior: τ times its variance, ν times its sd.
+    Sites count times `unit`, those of the posterior: τ times its variance, ν times its sd.
     """
     at, lack = history[-1]
     if len(history) == 1:
         return at + damping * lack
-    unit = np.concatenate([variance, np.sqrt(variance)])
     moves = np.stack([at - x for x, _ in history[:-1]], axis=1)
     changes = np.stack([lack - r for _, r in history[:-1]], axis=1)
     share = np.linalg.lstsq(unit[:, None] * changes, unit * lack, rcond=1e-10)[0]

@@ -17,18 +17,24 @@ import numpy as np
 
 from credo.distributions.likelihoods import CategoricalLogit
 from credo.errors import ParameterError
+from credo.inference.latent_gaussian.prior import DIGITS
 from credo.inference.latent_gaussian.softmax_mode import Curvature, SoftmaxTask, softmax_mode
 from credo.inference.result import Result
 from credo.numerics.cholesky import cholesky, solve_lower
 
-__all__ = ["SoftmaxPosterior", "laplace_softmax"]
+__all__ = ["SoftmaxPosterior", "laplace_softmax", "softmax_task"]
 
 
 @dataclass(frozen=True, eq=False)
 class SoftmaxPosterior:
-    """Gaussian at the mode: `mean` (n, k); log_evidence; what predicts new points and moves hyperparameters.
+    """Gaussian at the mode, or that of EP: `mean` (n, k); log_evidence; what predicts new points and moves
+    hyperparameters.
 
-    pull : K⁻¹(f̂ − m) = ω (y − π) (n, k)
+    pull : K⁻¹(f̂ − m) (n, k), at the mode ω (y − π)
+    curvature : W of the sites, diag(ω π) − ω π πᵀ in each row
+    sites : τ and ν (2, n, k) of EP's, see `softmax_propagation`; None where the sites are the softmax's at the mode,
+        and move with it
+    nested : the evidence of EP with its rows' integrals by EP too, see `softmax_propagation`
     """
 
     task: SoftmaxTask
@@ -37,6 +43,20 @@ class SoftmaxPosterior:
     log_evidence: float
     result: Result
     curvature: Curvature
+    sites: np.ndarray | None = None
+    nested: float | None = None
+
+    @property
+    def stationary(self) -> float:
+        """The evidence of which `evidence_weights` are the slopes, to climb by: `log_evidence`, and of EP `nested`."""
+        return self.log_evidence if self.nested is None else self.nested
+
+    @property
+    def reference(self) -> float:
+        """log ∫ Π sites d prior for sites that are as high as the likelihood at f̂; of Laplace's method the evidence."""
+        f = self.mean.T
+        fit = float(np.sum(self.task.log_prob(f)) - 0.5 * np.sum(self.pull.T * (f - self.task.mean)))
+        return fit - self.curvature.half_log_determinant
 
     @property
     def n_classes(self) -> int:
@@ -58,27 +78,41 @@ class SoftmaxPosterior:
         return mean + np.einsum("cnq,nc->qc", cross, self.pull), joint
 
     def blocks(self) -> np.ndarray:
-        """The posterior covariance of the k functions at each row, (n, k, k). Cost 3 k n³."""
-        return self._blocks(self._halves())
+        """The posterior covariance of the k functions at each row, (n, k, k). Cost k n³."""
+        K, e = self.task.covariances, self.curvature.e
+        precision = self.curvature.weights * self.curvature.p
+        at = np.arange(len(self.mean))
+        raised, own = np.empty_like(e), np.empty_like(precision)
+        for c, d in enumerate(precision):
+            # E K = I − E D⁻¹, and K − K E K = D⁻¹ (I − E D⁻¹) on the diagonal: no products, and no cancellation of
+            # prior variances, but of 1/d where a site says little.
+            some = d * np.diag(K[c]) > DIGITS
+            safe = np.where(some, d, 1.0)
+            inner = e[c] / -safe
+            inner[at, at] += 1.0
+            own[c] = inner[at, at] / safe
+            if not some.all():
+                few = np.flatnonzero(~some)
+                inner[:, few] = e[c] @ K[c][:, few]
+                own[c, few] = np.diag(K[c])[few] - np.einsum("ij,ij->j", K[c][:, few], inner[:, few])
+            raised[c] = solve_lower(self.curvature.factor, inner)
+        joint = np.einsum("cjn,djn->ncd", raised, raised)
+        every = np.arange(self.n_classes)
+        joint[:, every, every] += own.T
+        return joint
 
     def _halves(self) -> np.ndarray:
         """L_M⁻¹ E_c (k, n, n)."""
         return np.stack([solve_lower(self.curvature.factor, e) for e in self.curvature.e])
 
-    def _blocks(self, halves: np.ndarray) -> np.ndarray:
-        K, e = self.task.covariances, self.curvature.e
-        raised = np.stack([half @ K[c] for c, half in enumerate(halves)])
-        joint = np.einsum("cjn,djn->ncd", raised, raised)
-        for c in range(self.n_classes):
-            joint[:, c, c] += np.diag(K[c]) - np.einsum("ij,ji->i", K[c], e[c] @ K[c])
-        return joint
-
     def evidence_weights(self) -> tuple[np.ndarray, np.ndarray]:
-        """W (k, n, n) and w (n, k) with d log evidence = Σ_c Σ W_c ∘ dK_c + Σ w ∘ dm. Cost 6 k n³."""
+        """W (k, n, n) and w (n, k) with d `stationary` = Σ_c Σ W_c ∘ dK_c + Σ w ∘ dm. Cost 6 k n³."""
         halves = self._halves()
-        slope = self._slope(self._blocks(halves))
         pull = self.pull.T
-        moved = slope - self.curvature.reduce(self.task.apply(slope))  # slope · ∂f̂ = movedᵀ (dK pull + dm)
+        moved = np.zeros_like(pull)
+        if self.sites is None:
+            slope = self._slope(self.blocks())
+            moved = slope - self.curvature.reduce(self.task.apply(slope))  # slope · ∂f̂ = movedᵀ (dK pull + dm)
         weight = np.empty_like(halves)
         for c, half in enumerate(halves):
             np.matmul(half.T, half, out=weight[c])
@@ -99,7 +133,7 @@ class SoftmaxPosterior:
 
     def log_weights(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         """Log importance weights (n_draws,) of draws from this Gaussian towards the posterior; their mean is the ratio
-        of the evidence to `log_evidence`'s. The prior cancels: what is left is log p less its expansion at the mode.
+        of the evidence to `reference`'s. The prior cancels: what is left is log p less the sites' parabolas.
         """
         task, curvature = self.task, self.curvature
         k, n = curvature.p.shape
@@ -136,18 +170,23 @@ def laplace_softmax(
     >>> fit.mean.round(4).tolist()
     [[0.4897, -0.2448, -0.2448], [-0.2448, -0.2448, 0.4897]]
     """
+    task = softmax_task("laplace_softmax", covariances, y, n_classes, mean, weights)
+    f, value, result = softmax_mode(task, None if start is None else np.asarray(start, dtype=np.float64).T)
+    curvature = Curvature.at(task, f)
+    evidence = value - curvature.half_log_determinant
+    return SoftmaxPosterior(task, f.T, task.slope(f).T, evidence, result, curvature)
+
+
+def softmax_task(owner: str, covariances: Any, y: Any, n_classes: int, mean: Any, weights: Any) -> SoftmaxTask:
+    """The arguments, checked, classes first."""
     likelihood = CategoricalLogit(n_classes)
     codes = likelihood.check(y)
     n, k = codes.size, n_classes
     covariances = np.asarray(covariances, dtype=np.float64)
     if covariances.shape not in ((n, n), (k, n, n)):
-        raise ParameterError("laplace_softmax", "covariances", f"({n}, {n}) or ({k}, {n}, {n})", covariances.shape)
+        raise ParameterError(owner, "covariances", f"({n}, {n}) or ({k}, {n}, {n})", covariances.shape)
     counted = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
     if counted.shape != (n,) or not np.all(np.isfinite(counted) & (counted > 0.0)):
-        raise ParameterError("laplace_softmax", "weights", f"{n} finite numbers > 0", weights)
+        raise ParameterError(owner, "weights", f"{n} finite numbers > 0", weights)
     centre = np.ascontiguousarray(np.broadcast_to(np.asarray(mean, dtype=np.float64), (n, k)).T)
-    task = SoftmaxTask(np.broadcast_to(covariances, (k, n, n)), codes, centre, counted, likelihood)
-    f, value, result = softmax_mode(task, None if start is None else np.asarray(start, dtype=np.float64).T)
-    curvature = Curvature(task, f)
-    evidence = value - curvature.half_log_determinant
-    return SoftmaxPosterior(task, f.T, task.slope(f).T, evidence, result, curvature)
+    return SoftmaxTask(np.broadcast_to(covariances, (k, n, n)), codes, centre, counted, likelihood)

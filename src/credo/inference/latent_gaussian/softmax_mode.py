@@ -60,22 +60,27 @@ class SoftmaxTask:
 
 
 class Curvature:
-    """W at f (k, n), with what solves by it: `e` (k, n, n), `factor` of M, `half_log_determinant` = ½ log |I + K W|."""
+    """W of π (k, n) and ω (n,), with what solves by it: `e` (k, n, n), `factor` of M, `half_log_determinant`, which is
+    ½ log |I + K W|."""
 
-    def __init__(self, task: SoftmaxTask, f: np.ndarray) -> None:
-        self.p = np.ascontiguousarray(task.likelihood.mean(f.T).T)
-        self.weights = task.weights
+    def __init__(self, covariances: np.ndarray, p: np.ndarray, weights: np.ndarray) -> None:
+        self.p, self.weights = np.ascontiguousarray(p), weights
         k, n = self.p.shape
-        self.e, total = np.empty((k, n, n)), -0.5 * float(np.log(task.weights).sum())
+        self.e, total = np.empty((k, n, n)), -0.5 * float(np.log(weights).sum())
         for c in range(k):
-            root = np.sqrt(task.weights * self.p[c])
-            b = root[:, None] * task.covariances[c] * root
+            root = np.sqrt(weights * self.p[c])
+            b = root[:, None] * covariances[c] * root
             b[np.diag_indices(n)] += 1.0
             lower = cholesky(b, "I + D^½ K D^½").lower
             np.multiply(root[:, None] * inverse_from(lower), root, out=self.e[c])
             total += 0.5 * log_determinant(lower)
         self.factor = cholesky(self.e.sum(axis=0), "Σ E_c").lower
         self.half_log_determinant = total + 0.5 * log_determinant(self.factor)
+
+    @classmethod
+    def at(cls, task: SoftmaxTask, f: np.ndarray) -> Curvature:
+        """That of the softmax at f (k, n)."""
+        return cls(task.covariances, task.likelihood.mean(f.T).T, task.weights)
 
     def times(self, x: np.ndarray) -> np.ndarray:
         """W x, x (k, n)."""
@@ -109,7 +114,7 @@ def softmax_mode(task: SoftmaxTask, start: np.ndarray | None) -> tuple[np.ndarra
         for fresh in (False, True):
             if not fresh and (held is None or not promised > 0.0):
                 continue
-            held = Curvature(task, f) if fresh or held is None else held
+            held = Curvature.at(task, f) if fresh or held is None else held
             step, change, gain = _step(task, held, alpha, shift)
             if gain <= WORTH * promised:
                 break

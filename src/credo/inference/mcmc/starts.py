@@ -25,17 +25,23 @@ def starting_positions(
     initial: Any,
     streams: list[np.random.Generator],
     kernel: Kernel,
+    each: str = "chain",
 ) -> np.ndarray:
-    """One start a chain in the coordinates of `where`, (chains, where.dim), each of finite density (and gradient)."""
+    """One start a chain in the coordinates of `where`, (chains, where.dim), each of finite density (and gradient).
+
+    each : what starts there, for messages
+    """
     if initial is None:
-        return np.array([_random(target, where, bijection, rng, kernel, i) for i, rng in enumerate(streams)])
+        return np.array(
+            [_random(target, where, bijection, rng, kernel, f"{each} {i}") for i, rng in enumerate(streams)]
+        )
     starts = _given(target, initial, streams)
     for i, x in enumerate(starts):
         low, high = target.bounds
         bad = np.flatnonzero(~np.isfinite(x) | (x < low) | (x > high) | _off_simplex(target, x))
         if bad.size:
             raise NumericalError(
-                f"chain {i}: the start {target.labels[bad[0]]} = {x[bad[0]]:.6g} is outside its support, where the "
+                f"{each} {i}: the start {target.labels[bad[0]]} = {x[bad[0]]:.6g} is outside its support, where the "
                 "density is zero.",
                 value=x,
                 remedy="Give a start inside the support.",
@@ -44,13 +50,13 @@ def starting_positions(
     for i, z in enumerate(moved):
         if not np.all(np.isfinite(z)):
             raise NumericalError(
-                f"chain {i}: the start ({target.describe(starts[i])}) is on the edge of its support, where a sampler "
+                f"{each} {i}: the start ({target.describe(starts[i])}) is on the edge of its support, where a sampler "
                 "that moves on the transformed line cannot be.",
                 value=starts[i],
                 remedy="Start inside the support.",
             )
         if where.has_density:
-            where.check_start(z, kernel.needs_gradient, f"chain {i}")
+            where.check_start(z, kernel.needs_gradient, f"{each} {i}")
     return moved
 
 
@@ -79,7 +85,7 @@ def _given(target: Target, initial: Any, streams: list[np.random.Generator]) -> 
 
 
 def _random(
-    target: Target, where: Target, bijection: Bijection | None, rng: np.random.Generator, kernel: Kernel, chain: int
+    target: Target, where: Target, bijection: Bijection | None, rng: np.random.Generator, kernel: Kernel, which: str
 ) -> np.ndarray:
     if any(target.support(name).is_discrete for name in target.shapes):
         raise ParameterError("sample", "initial", "given when a variable is discrete", None)
@@ -93,5 +99,5 @@ def _random(
         value, slope = where.evaluate(z, kernel.needs_gradient)
         if np.isfinite(value) and (slope is None or np.all(np.isfinite(slope))):
             return z
-    where.check_start(z, kernel.needs_gradient, f"chain {chain}, the last of {TRIES} random starts")
-    raise NumericalError(f"chain {chain}: no usable start was found.", value=z)
+    where.check_start(z, kernel.needs_gradient, f"{which}, the last of {TRIES} random starts")
+    raise NumericalError(f"{which}: no usable start was found.", value=z)

@@ -33,7 +33,10 @@ _CV_RANGE = (1e-2, 1e1)
 
 def effective_rows(w: np.ndarray | None, n: int) -> float:
     """Kish's effective number of rows."""
-    return float(n) if w is None else float(w.sum() ** 2 / np.square(w).sum())
+    if w is None:
+        return float(n)
+    share = w / w.max(initial=np.finfo(float).tiny)  # squares neither overflow nor vanish
+    return float(share.sum() ** 2 / np.square(share).sum())
 
 
 def columns_sd(X: np.ndarray, w: np.ndarray | None, names: tuple[str, ...]) -> np.ndarray:

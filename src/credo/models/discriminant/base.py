@@ -16,12 +16,13 @@ from credo.errors import DataError, DataWarning, ParameterError, warn
 from credo.models.columns import require_range
 from credo.models.discriminant.equations import fourth_moment, ledoit_wolf_share, shrunk
 from credo.models.discriminant.family import DiscriminantFamily
+from credo.models.discriminant.kept import KeptRows
 from credo.models.discriminant.missing import complete
 from credo.models.generative.classes import ClassBelief
 from credo.models.generative.equations import class_probabilities, log_evidence
 from credo.models.generative.estimator import GenerativeClassifier
 from credo.models.generative.family import Part
-from credo.models.generative.learning import gather
+from credo.models.generative.learning import gather, labelled, learn_with_missing_labels
 from credo.models.naive_bayes.gaussian_family import GaussianFamily
 from credo.numerics.random import as_generator
 
@@ -46,7 +47,6 @@ class Discriminant(GenerativeClassifier):
     covariance_type: str
     prior: Any
     _solvers: tuple[str, ...] = ()
-    _learned_priors: tuple[str, ...] = ("auto",)
     _shared = True
     _needs_two = 2
 
@@ -60,10 +60,9 @@ class Discriminant(GenerativeClassifier):
             raise ParameterError(owner, "covariance_type", "'full' or 'diag'", self.covariance_type)
         if not (isinstance(self.tol, (int, float, np.number)) and self.tol >= 0.0):
             raise ParameterError(owner, "tol", "a number ≥ 0", self.tol)
-        known = isinstance(self.prior, (str, type(None))) and self.prior in (None, *self._learned_priors)
+        known = isinstance(self.prior, (str, type(None))) and self.prior in (None, "auto")
         if not (known or isinstance(self.prior, NormalInverseWishart)):
-            texts = ", ".join(map(repr, self._learned_priors))
-            raise ParameterError(owner, "prior", f"a NormalInverseWishart, {texts} or None", self.prior)
+            raise ParameterError(owner, "prior", "a NormalInverseWishart, 'auto' or None", self.prior)
         self._check_shrinkage(owner)
 
     def _check_shrinkage(self, owner: str) -> None:
@@ -124,10 +123,16 @@ class Discriminant(GenerativeClassifier):
 
     def _learn(self, source: Source, classes: np.ndarray, cells: Any) -> Any:
         codes = getattr(source, "y", None)
-        if self.covariance_type == "diag" or codes is None or not np.isnan(cells.sum()):
-            return super()._learn(source, classes, cells)
         owner = type(self).__name__
-        if self.shrinkage == "auto" or self.covariance_estimator is not None or codes.min(initial=0) < 0:
+        by_rows = self.shrinkage == "auto" or self.covariance_estimator is not None
+        unlabelled = codes is not None and codes.min(initial=0) < 0
+        if self.covariance_type == "diag" or codes is None or not np.isnan(cells.sum()):
+            if by_rows and unlabelled:
+                replace(self._families(cells)[0].family, added=1.0).require_soft_fit(owner)
+            if self.prior is not None and unlabelled:
+                return self._learn_at_modes(source, classes, cells)
+            return super()._learn(source, classes, cells)
+        if by_rows or unlabelled:
             raise DataError(
                 f"{owner}.fit: Input X contains NaN beside shrinkage='auto', covariance_estimator or missing labels.",
                 value=np.nan,
@@ -140,12 +145,18 @@ class Discriminant(GenerativeClassifier):
         statistics = fit.statistics[:-1]
         return self._conclude(self._refine(source, parts, statistics), statistics, fit.result)
 
+    def _learn_at_modes(self, source: Source, classes: np.ndarray, cells: Any) -> Any:
+        """EM where labels are missing, to the mode of the posterior under the prior that the labelled rows give."""
+        self.classes_, k = classes, len(classes)
+        parts = self._families(cells)
+        prior = parts[0].family.stated(labelled(source, parts, k)[1])
+        modes = (Part(replace(parts[0].family, prior=prior, at_mode=True)),)
+        fit = learn_with_missing_labels(source, modes, k, self._known_classes(k))
+        statistics = fit.statistics[:-1]
+        return self._conclude(self._refine(source, parts, statistics), statistics, fit.result)
+
     def _added(self) -> float:
         return 0.0
-
-    @property
-    def _leaves_out(self) -> bool:
-        return isinstance(self.prior, str) and self.prior == "leave-one-out"
 
     def _refine(self, source: Source, parts: tuple[Part, ...], statistics: tuple[Any, ...]) -> tuple[Part, ...]:
         """Shares by Ledoit and Wolf, and rows left out, take a second pass; another estimator of covariances takes the
@@ -158,10 +169,43 @@ class Discriminant(GenerativeClassifier):
             family = replace(family, covariances=_on_unit_scale(statistics[1], family.shares), shares=0.0)
         if self.covariance_estimator is not None:
             family = replace(family, covariances=self._by_estimator(source, len(statistics[0])))
-        if self._leaves_out:
-            log_class = ClassBelief(statistics[0], self._known_classes(len(statistics[0]))).log_probability
-            family = replace(family, rows=family.left_out(statistics[1], log_class).best(source))
+        if self._is_judged:
+            family = self._judged(family, statistics, self._keep(source, KeptRows.none(self.n_features_in_)))
         return (Part(family),)
+
+    def _refine_more(self, source: Source, parts: tuple[Part, ...], statistics: tuple[Any, ...]) -> tuple[Part, ...]:
+        family = parts[0].family
+        if self._is_judged:
+            kept = self._keep(source, getattr(self, "kept_rows_", None) or KeptRows.none(self.n_features_in_))
+            family = self._judged(family, statistics, kept)
+        if self.covariance_type == "full" and family.has_soft_fit and self._has_too_few(statistics[1]):
+            warn(
+                f"{type(self).__name__}.partial_fit: the rows so far leave no covariance; prior='auto' is used until "
+                "they do. Begin with more rows of every class, or state the prior.",
+                DataWarning,
+            )
+            family = replace(family, prior="auto")
+        return (Part(family),)
+
+    def _has_too_few(self, scatter: Any) -> bool:
+        """Whether so few rows have no covariance."""
+        raise NotImplementedError
+
+    @property
+    def _is_judged(self) -> bool:
+        """Whether the default prior of a covariance of each class is in use, judged by a sample of the rows."""
+        return not self._shared and self.covariance_type == "full" and self.prior in (None, "auto")
+
+    def _keep(self, source: Source, kept: KeptRows) -> KeptRows:
+        for block in source:
+            kept = kept.with_rows(block)
+        self.kept_rows_ = kept
+        return kept
+
+    def _judged(self, family: DiscriminantFamily, statistics: tuple[Any, ...], rows: Source) -> DiscriminantFamily:
+        """With a default prior as strong as tells the classes of rows left out best."""
+        log_class = ClassBelief(statistics[0], self._known_classes(len(statistics[0]))).log_probability
+        return replace(family, rows=family.left_out(statistics[1], log_class).best(rows))
 
     def _by_estimator(self, source: Source, k: int) -> np.ndarray:
         blocks: list[Any] = [(block.X, block.y) for block in source]
@@ -178,18 +222,11 @@ class Discriminant(GenerativeClassifier):
         return np.stack(each)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Any:
-        """As the base's; refused with shrinkage="auto", covariance_estimator and prior="leave-one-out", which need the
-        rows again."""
-        owner, again = f"{type(self).__name__}.partial_fit", "all rows a second time: use fit"
+        """As the base's; refused with shrinkage="auto" and covariance_estimator, which need the rows again."""
         if self.shrinkage == "auto" or self.covariance_estimator is not None:
             raise UnsupportedError(
-                owner, "shrinkage", "a number or None", self.shrinkage,
-                f"Ledoit and Wolf's share needs {again}, a number, or prior='auto'.",
-            )  # fmt: skip
-        if self._leaves_out:
-            raise UnsupportedError(
-                owner, "prior", "'auto', None or a NormalInverseWishart", self.prior,
-                f"Scores of rows left out need {again}, or prior='auto'.",
+                f"{type(self).__name__}.partial_fit", "shrinkage", "a number or None", self.shrinkage,
+                "Ledoit and Wolf's share needs all rows a second time: use fit, a number, or prior='auto'.",
             )  # fmt: skip
         return super().partial_fit(X, y, classes, sample_weight)
 

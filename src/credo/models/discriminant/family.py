@@ -14,7 +14,8 @@ from scipy.special import gammaln
 
 from credo.distributions.inverse_wishart import InverseWishart
 from credo.distributions.normal import LOG_2PI
-from credo.errors import ParameterError
+from credo.distributions.normal_inverse_wishart import NormalInverseWishart
+from credo.errors import ParameterError, UnavailableError
 from credo.models.discriminant.equations import SingularCovarianceError, shrunk
 from credo.models.discriminant.held_out import STRENGTHS, LeftOut
 from credo.models.discriminant.shrinkage import prior_rows
@@ -38,6 +39,7 @@ class DiscriminantFamily(Family):
     prior : a `NormalInverseWishart`; a text or None: the default one. Unless None, the point estimate of a covariance
         is its posterior mean
     rows : that the default prior of each class's own covariance is worth; None: what the scatters say
+    at_mode : point estimates are the mode of the posterior of (μ, Σ), as EM needs them; `prior` is then stated
     """
 
     shared: bool
@@ -47,6 +49,7 @@ class DiscriminantFamily(Family):
     prior: Any = None
     class_prior: Any = None
     rows: float | None = None
+    at_mode: bool = False
 
     name = "normal"
 
@@ -56,12 +59,21 @@ class DiscriminantFamily(Family):
         plain = self.added == 0.0 and self.covariances is None and self.prior is None and self.class_prior is None
         return bool(plain and np.all(np.asarray(self.shares) == 0.0))
 
+    def require_soft_fit(self, owner: str) -> None:
+        if not self.has_soft_fit:
+            raise UnavailableError(
+                f"{owner}: rows without a label join by EM, whose steps maximise a likelihood, or a posterior.",
+                remedy="Give prior='auto' in place of shrinkage, reg_param or covariance_estimator, or drop the rows.",
+            )
+
     def accumulate(self, cells: np.ndarray, rows: Memberships) -> ClassScatter:
         return ClassScatter.accumulate(cells, rows, full=True)
 
     def finalize(self, statistics: ClassScatter, class_weight: np.ndarray) -> DiscriminantBelief:
         weight, mean, scatter = statistics.weight, statistics.mean, statistics.scatter
         posterior = self._posterior(statistics)
+        if self.at_mode:
+            return self._mode(*posterior)
         if self.prior is not None:
             d, df, psi = mean.shape[1], posterior[2], posterior[3]
             covariance = psi / np.maximum(df - d - 1.0, 1.0)[:, None, None]
@@ -69,6 +81,26 @@ class DiscriminantFamily(Family):
         else:
             covariance = self._estimates(weight, scatter)
         return DiscriminantBelief(mean, covariance, *posterior)
+
+    def stated(self, statistics: ClassScatter) -> NormalInverseWishart:
+        """The prior, the default one as these statistics have it."""
+        if isinstance(self.prior, NormalInverseWishart):
+            return self.prior
+        return NormalInverseWishart(*self._learned(statistics.weight, statistics.mean, statistics.scatter))
+
+    def _mode(self, m: np.ndarray, kappa: np.ndarray, df: np.ndarray, psi: np.ndarray) -> DiscriminantBelief:
+        """Where p(μ, Σ | D) is largest, and log p(μ, Σ) there up to a constant: a mean is a row more of its Σ."""
+        prior, (k, d) = self.prior, m.shape
+        rows = df + d + 1.0 + (k if self.shared else 1.0)
+        covariance = psi / rows[:, None, None]
+        lower = np.stack([_factor(own, c) for c, own in enumerate(covariance)])
+        log_det = 2.0 * np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1)
+        inverse = np.linalg.inv(covariance)
+        away = m - prior.mean
+        spread = np.einsum("ci,cij,cj->c", away, np.broadcast_to(inverse, (k, d, d)), away)
+        own = (prior.df + d + 1.0) * log_det + np.einsum("ij,cji->c", prior.scale_matrix, inverse)
+        penalty = -0.5 * float(own.sum() + np.broadcast_to(log_det, (k,)).sum() + prior.kappa * spread.sum())
+        return DiscriminantBelief(m, covariance, m, kappa, df, psi, penalty)
 
     def _estimates(self, weight: np.ndarray, scatter: np.ndarray) -> np.ndarray:
         """Σ̂ (k, d, d), or (1, d, d) where it is shared."""
@@ -131,7 +163,10 @@ class DiscriminantFamily(Family):
 @register
 @dataclass(frozen=True, eq=False)
 class DiscriminantBelief(Belief):
-    """mean (k, d), covariance (k or 1, d, d): point estimates; m (k, d), kappa (k,), df, psi (k or 1, …): posterior."""
+    """mean (k, d), covariance (k or 1, d, d): point estimates; m (k, d), kappa (k,), df, psi (k or 1, …): posterior.
+
+    penalty : what the estimates maximise beside the likelihood
+    """
 
     mean: np.ndarray
     covariance: np.ndarray
@@ -139,6 +174,10 @@ class DiscriminantBelief(Belief):
     kappa: np.ndarray
     df: np.ndarray
     psi: np.ndarray
+    penalty: float = 0.0
+
+    def log_penalty(self) -> float:
+        return self.penalty
 
     def log_plug(self, cells: np.ndarray) -> np.ndarray:
         """log N(x; μ_c, Σ_c) (n, k), over the observed cells of each row."""

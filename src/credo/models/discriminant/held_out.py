@@ -53,8 +53,8 @@ class LeftOut:
     strengths: np.ndarray
 
     def best(self, source: Source) -> float:
-        """The r of largest score, of ties the largest; the evidence's, where that is not better by two standard
-        errors of the paired differences."""
+        """The r of largest score, of ties the largest; the evidence's, where that is not better by a standard error of
+        the paired differences."""
         axes = [scipy.linalg.eigh(own, self.within) for own in self.spread]
         gain, square = reduce(source, lambda block: self._gains(block, axes), np.add)
         i = gain.size - 1 - int(np.argmax(gain[::-1]))
@@ -75,7 +75,7 @@ class LeftOut:
         assert block.y is not None
         whole = ~np.isnan(block.X).any(axis=1)
         out, step = np.zeros((block.n_rows, self.strengths.size)), max(1, _AT_ONCE // len(axes))
-        for c in np.unique(block.y):
+        for c in np.unique(block.y[block.y >= 0]):
             rows = np.flatnonzero(whole & (block.y == c))
             for start in range(0, rows.size, step):
                 some = rows[start : start + step]

@@ -121,8 +121,15 @@ class LinearDiscriminantAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMix
             self.covariance_ = np.diagonal(within).copy() if self.covariance_type == "diag" else within
         self.n_axes_ = most
 
+    def _has_too_few(self, scatter: Any) -> bool:
+        return bool(scatter.rows.sum() <= len(self.classes_))
+
     def _check_rows(self) -> None:
-        if self.prior is None and self.class_count_.size and self._rows_seen() <= len(self.classes_):
+        if (
+            getattr(self.parts_[0].family, "prior", None) is None
+            and self.class_count_.size
+            and self._rows_seen() <= len(self.classes_)
+        ):
             raise DataError(
                 "LinearDiscriminantAnalysis: The number of samples must be more than the number of classes.",
                 value=self._rows_seen(),

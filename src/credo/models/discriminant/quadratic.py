@@ -32,23 +32,22 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     priors : probabilities (k,) of the classes; None: frequencies, with a Dirichlet posterior
     reg_param : (1 − reg_param) Σ_c + reg_param I, with "svd"
     store_covariance : keep `covariance_`
-    tol : a class whose covariance has an eigenvalue at or below this is not of full rank
+    tol : a class whose covariance, on columns of sd 1 in it, has an eigenvalue at or below this is not of full rank
     covariance_estimator : an object whose `fit` sets `covariance_`, instead of shrinkage
     covariance_type : "full"; "diag": independent columns in every class
-    prior : `NormalInverseWishart` of every (μ_c, Σ_c), or "auto": the covariance within all classes,
-        worth as many rows as the classes are alike, by the evidence of their covariances; or "leave-one-out": as many
-        as tell the classes of rows left out of the fit best, where that is better than the evidence's choice by more
-        than chance (heavy tails; a second pass over the rows, so not with `partial_fit`). Σ_c is then its posterior
-        mean, and a class may have a single row. None: no prior for the point estimates, "auto"'s for
-        `predict_distribution`; where a class's covariance is not of full rank and nothing else is asked to mend it,
-        "auto"'s for both, with a `DataWarning`
+    prior : `NormalInverseWishart` of every (μ_c, Σ_c), or "auto": the covariance within all classes, worth as many
+        rows as the classes are alike, by the evidence of their covariances, unless another number tells the classes of
+        rows left out of the fit better by more than chance (as where tails are heavy). 2,048 rows spread evenly are
+        kept for that. Σ_c is then its posterior mean, and a class may have a single row. None: no prior for the point
+        estimates, "auto"'s for `predict_distribution`; where a class's covariance is not of full rank and nothing else
+        is asked to mend it, "auto"'s for both, with a `DataWarning`
 
     Attributes
     ----------
     means_ (k, d), priors_ (k,), classes_, class_count_
     rotations_, scalings_ : lists over classes of axes (d, d) and variances along them (d,)
     covariance_ : list over classes, where stored
-    beliefs_, class_belief_, result_ ; n_features_in_, feature_names_in_
+    beliefs_, class_belief_, result_, kept_rows_ ; n_features_in_, feature_names_in_
 
     Raises
     ------
@@ -58,9 +57,9 @@ class QuadraticDiscriminantAnalysis(Discriminant):
 
     Notes
     -----
-    One pass, O(n d²), two with shrinkage="auto" or prior="leave-one-out"; then O(k d³). `partial_fit` merges
-    statistics; cells of NaN are integrated out: by EM in `fit`, and when predicting. `predict_distribution`
-    integrates over μ_c and Σ_c (multivariate Student-t).
+    O(n d²) in one pass over the rows, and another that picks those kept or finds shrinkage="auto"; then O(k d³).
+    `partial_fit` merges statistics; cells of NaN are integrated out: by EM in `fit`, and when predicting.
+    `predict_distribution` integrates over μ_c and Σ_c (multivariate Student-t).
 
     References
     ----------
@@ -77,7 +76,6 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     """
 
     _solvers = ("svd", "eigen")
-    _learned_priors = ("auto", "leave-one-out")
     _shared = False
     _needs_two = 1
     _unsupported = "covariance_estimator is not supported with solver='svd'."
@@ -119,17 +117,20 @@ class QuadraticDiscriminantAnalysis(Discriminant):
         family = parts[0].family
         if isinstance(family, DiscriminantFamily) and family.has_soft_fit and len(self.classes_) > 1:
             require_rows("QuadraticDiscriminantAnalysis", _rows(statistics[1]), self.classes_)
-            covariances = family.finalize(statistics[1], statistics[0]).covariance
-            deficient = [i for i, own in enumerate(covariances) if _least(own) <= self.tol]
-            if deficient:
+            point = family.finalize(statistics[1], statistics[0])
+            deficient = np.flatnonzero(_least(point.covariance, point.mean) <= self.tol)
+            if deficient.size:
                 warn(
                     f"QuadraticDiscriminantAnalysis: the covariance of class {self.classes_[deficient[0]]} is not of "
-                    f"full rank ({len(deficient)} of {len(self.classes_)} classes); all are given prior='auto'. "
+                    f"full rank ({deficient.size} of {len(self.classes_)} classes); all are given prior='auto'. "
                     "State prior='auto', shrinkage or reg_param, or drop columns that repeat others.",
                     DataWarning,
                 )
                 parts = (Part(replace(family, prior="auto")),)
         return super()._conclude(parts, statistics, result)
+
+    def _has_too_few(self, scatter: Any) -> bool:
+        return bool(np.any(_rows(scatter) < 2))
 
     def _settle(self) -> None:
         belief: Any = self.beliefs_[0]
@@ -151,16 +152,16 @@ class QuadraticDiscriminantAnalysis(Discriminant):
     def _check_rank(self, covariances: Any) -> None:
         owner, statistics = type(self).__name__, self.statistics_[1]
         if self.covariance_type == "diag":  # one row and a column without spread fail alike
-            require_rows(owner, np.where(statistics.weight.min(axis=1) > 0.0, 2.0, 0.0), self.classes_)
-            rows, remedy = np.full(len(self.classes_), np.inf), "Drop columns without spread, or use prior='auto'."
+            remedy = "Drop columns without spread, or use GaussianNB, which has a prior."
+            rows = np.full(len(self.classes_), np.inf)
         else:
             parameter = "shrinkage" if self.solver == "eigen" else "reg_param"
             rows, remedy = _rows(statistics), f"Increase {parameter}, or give prior='auto'."
             require_rows(owner, rows, self.classes_)
         d = self.means_.shape[1]
-        for label, n, own in zip(self.classes_, rows, covariances, strict=True):
+        for label, n, least in zip(self.classes_, rows, _least(covariances, self.means_), strict=True):
             few = self.solver == "svd" and n <= d
-            if few or _least(own) <= self.tol:
+            if few or least <= self.tol:
                 why = (
                     f"When using `solver='svd'` a class needs more rows than the {d} columns; it has {int(n)}."
                     if few
@@ -176,7 +177,15 @@ def _rows(scatter: ClassScatter) -> np.ndarray:
     return np.maximum(scatter.rows, scatter.weight)
 
 
-def _least(covariance: np.ndarray) -> float:
-    """The least eigenvalue, 0 where it is rounding of the largest."""
-    values = np.linalg.eigvalsh(covariance)
-    return float(values[0]) if values[0] > len(values) * EPS * values[-1] else 0.0
+def _least(covariances: Any, means: np.ndarray) -> np.ndarray:
+    """The least eigenvalue of every class (k,) on columns of sd 1 in it, so that units do not matter; 0 where it is
+    rounding, or a column is: of its mean, or of its variance in the other classes."""
+    variances = np.stack([np.diagonal(own) for own in covariances])
+    rounding = np.maximum(np.square(8.0 * EPS * means), 1e-24 * variances.max(axis=0))
+    least = np.zeros(len(variances))
+    for c, (own, variance) in enumerate(zip(covariances, variances, strict=True)):
+        if np.all(variance > rounding[c]):
+            sd = np.sqrt(variance)
+            values = np.linalg.eigvalsh(own / sd / sd[:, None])
+            least[c] = values[0] if values[0] > len(values) * EPS * values[-1] else 0.0
+    return least

@@ -45,8 +45,8 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
     kernel : a record of `cr.kernels`, its hyperparameters the start. None: 4 · Matérn 5/2 with a lengthscale for each
         column, under weak priors in the columns' own units. Several classes share it, unless it is a list: one kernel
         (or None) for each class in sorted order, each with hyperparameters of its own.
-    inference : "laplace" or "ep"; "auto" is Laplace, and for two classes EP where the importance weights of Laplace's
-        Gaussian fail (k̂ ≥ 0.7). EP is for two classes.
+    inference : "laplace" or "ep"; "auto" is Laplace, and EP where the importance weights of Laplace's Gaussian fail
+        (k̂ ≥ 0.7). EP of several classes is nested (an EP within each row).
     link : "logit" or "probit", of two classes; more have the softmax, of "logit"
     mean : of f a priori: "zero"; a number; "constant", learned: far from all rows P is then near the base rate
     optimizer : "auto" learns the hyperparameters; None keeps them
@@ -69,13 +69,13 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
 
     Notes
     -----
-    Each of some 10 to 30 evaluations costs about 4n³ (EP: 20n³; k classes: 10 k n³), at a dozen n × n arrays (5 k):
-    up to some 5,000 rows. `sample_weight` counts rows.
+    Each of some 10 to 30 evaluations costs about 4n³ (EP: 20n³; k classes: 10 k n³, EP: 70 k n³), at a dozen n × n
+    arrays (5 k): up to some 5,000 rows. `sample_weight` counts rows.
 
     References
     ----------
     Rasmussen and Williams (2006), Gaussian Processes for Machine Learning, ch. 3 and 5; Minka (2001), UAI 17; Nickisch
-    and Rasmussen (2008), JMLR 9.
+    and Rasmussen (2008), JMLR 9; Riihimäki, Jylänki and Vehtari (2013), JMLR 14, for EP of several classes.
 
     Examples
     --------
@@ -130,7 +130,9 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
                 task = LatentTask(kernel, LINKS[self.link](), X, codes.astype(np.float64), None, weights, mean)
                 belief: Any = LatentFit.learn(task, inference=self.inference, **options)
             else:
-                belief = SoftmaxFit.learn(kernel, X, codes, classes.size, mean=mean, weights=weights, **options)
+                belief = SoftmaxFit.learn(
+                    kernel, X, codes, classes.size, mean=mean, weights=weights, inference=self.inference, **options
+                )
         self.classes_ = classes
         self._settle(belief, Outcomes.of_labels(classes[codes], weights))
         return self
@@ -147,11 +149,6 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
                 self._owner, "kernel", "one kernel for two classes, which have one function"
                 if classes.size == 2 else f"one kernel, or a list of one for each of {classes.size} classes",
                 self.kernel,
-            )  # fmt: skip
-        if classes.size > 2 and self.inference == "ep":
-            raise ParameterError(
-                self._owner, "inference", "'auto' or 'laplace' for more than two classes: EP's sites would couple the "
-                "functions of a row, at (kn)³ a sweep", self.inference,
             )  # fmt: skip
         if classes.size > 2 and self.link == "probit":
             raise ParameterError(

@@ -17,7 +17,7 @@ from credo.models.gaussian_process.defaults import default_kernel
 from credo.models.gaussian_process.fewer_rows import climb_from_fewer
 from credo.models.gaussian_process.learning import climb
 from credo.models.gaussian_process.mean import mean_of
-from credo.models.gaussian_process.noise import Stated, WithSlopes, noise_of
+from credo.models.gaussian_process.noise import Learned, Stated, WithSlopes, noise_of
 from credo.models.gaussian_process.observations import Observations
 from credo.models.gaussian_process.solvers.base import Solver
 from credo.models.gaussian_process.solvers.exact import Exact
@@ -32,6 +32,9 @@ LEARN = ("map", "evidence", "loo", "kfold")
 OWNER = "GaussianProcessRegressor"
 # Places are chosen at the start, and once more where the first search led; further choices follow θ ever less.
 PLACES = 2
+# Of lengthscales and noise, for further starts: of functions with a few waves in the range of a column a third found
+# the top that is 500 nats higher where the default's start did not, and from less noise it is found more often.
+ROUGHER = 3.0
 
 
 @register
@@ -186,13 +189,13 @@ def choose_theta(
     for _ in range(rounds):
         placed = _placed(belief, theta)
         objective = _Objective(placed, how, groups)
-        top = (
-            climb_from_fewer(
-                objective, partial(_of_fewer, placed, how), len(placed.observations.X), theta, belief.bounds, **options
-            )
-            if groups is None and isinstance(belief.solver, Exact)
-            else climb(objective, theta, belief.bounds, **options)
-        )
+        if groups is None and isinstance(belief.solver, Exact):
+            fewer = partial(_of_fewer, placed, how)
+            also: dict[str, Any] = {"others": _rougher(belief), "doubtful": partial(_noisier, belief)}
+            n = len(placed.observations.X)
+            top = climb_from_fewer(objective, fewer, n, theta, belief.bounds, **also, **options)
+        else:
+            top = climb(objective, theta, belief.bounds, **options)
         theta, options = top.theta, {**options, "n_restarts": 0}
     # The search mostly ends where it last looked; what it made there serves.
     last = objective.last
@@ -213,6 +216,22 @@ class _Objective:
             return score.value, score.theta
         prior, slope = self.last.log_prior()
         return score.value + prior, score.theta + slope
+
+
+def _rougher(belief: Belief) -> list[np.ndarray]:
+    """θ with shorter lengthscales, less noise, or both: starts for functions that are rough in their columns' range."""
+    lengths, noise = (
+        np.array([part in name for name in belief.names], dtype=float) for part in ("lengthscale", "noise")
+    )
+    if not (lengths.any() and isinstance(belief.noise, Learned)):
+        return []
+    by = float(np.log(ROUGHER))
+    return [belief.theta - by * (a * lengths + b * noise) for a, b in ((0, 1), (1, 0), (1, 1))]
+
+
+def _noisier(belief: Belief, theta: np.ndarray) -> bool:
+    """Whether there is more noise at θ than at the start, by which what is rough may have been taken for noise."""
+    return bool(theta[-1] > belief.theta[-1])
 
 
 def _of_fewer(belief: Belief, how: str, size: int) -> _Objective:

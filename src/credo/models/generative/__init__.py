@@ -4,6 +4,7 @@
 `memberships`  how much of each row belongs to each class, and sums over the rows of each
 `classes`      the belief about the probabilities of the classes
 `family`       what the family of a group of columns supplies: statistics, and beliefs about its parameters
+`rows`         rows in memory as blocks of views, labels of sources as codes
 `equations`    Bayes' rule in log space; the aleatoric part of the entropy
 `learning`     statistics over blocks; EM where labels are missing
 `profile`      what is expected of a row of each class, as a table

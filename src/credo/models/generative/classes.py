@@ -13,6 +13,9 @@ from credo.saving.registry import register
 
 __all__ = ["ClassBelief", "checked_class_prior"]
 
+# What rows of a class weigh at least when its uncertainty is told.
+_LEAST = 1e-3
+
 
 @register
 @dataclass(frozen=True, eq=False)
@@ -40,7 +43,9 @@ class ClassBelief:
         if self.known is not None:
             return self.log_probability, zero, self.log_probability, zero
         seen = self.weight > 0
-        a, total = np.where(seen, self.weight, 1.0), self.weight.sum()
+        # rows of next to no weight leave the class next to unknown, and log p without bound: _LEAST says so
+        a = np.where(seen, np.maximum(self.weight, _LEAST), 1.0)
+        total = max(float(self.weight.sum()), float(a[seen].sum()))
         psi, trigamma = scipy.special.digamma, lambda x: scipy.special.polygamma(1, x)
         empty = np.where(seen, 0.0, -np.inf)
         return (

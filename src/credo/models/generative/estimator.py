@@ -8,12 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import _check_partial_fit_first_call
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from credo.blocks.reduction import map_blocks, reduce
-from credo.blocks.source import Block, Source
+from credo.blocks.source import Source
 from credo.diagnostics.labels import label_codes
 from credo.errors import DataError, ModelWarning, ParameterError, warn
 from credo.inference.em import merge
@@ -25,7 +24,7 @@ from credo.models.generative.family import Belief, Moments, Part
 from credo.models.generative.labels import coded, encode_labels
 from credo.models.generative.learning import beliefs, gather, learn_with_missing_labels, log_joint
 from credo.models.generative.profile import class_profile
-from credo.models.generative.rows import Rows
+from credo.models.generative.rows import CodedSource, Rows, present_rows
 from credo.models.listing import Listing
 from credo.numerics.random import as_generator
 from credo.prediction.classes import ClassPredictive
@@ -98,7 +97,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             return self._fit_source(X)
         owner = type(self).__name__
         classes, codes = encode_labels(owner, self._labels(y))
-        X, codes, sample_weight = _present(X, codes, sample_weight)
+        X, codes, sample_weight = present_rows(X, codes, sample_weight)
         cells = self._read(X, reset=True, fitting=True)
         self._check_lengths(cells, codes)
         return self._learn(Rows(cells, codes, self._weights(sample_weight, cells), len(classes)), classes, cells)
@@ -130,7 +129,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         earlier = getattr(self, "statistics_", None)
         _check_partial_fit_first_call(self, classes)
         codes = coded(owner, self._labels(y), self.classes_)
-        X, codes, sample_weight = _present(X, codes, sample_weight)
+        X, codes, sample_weight = present_rows(X, codes, sample_weight)
         cells = self._read(X, reset=first, fitting=True)
         self._check_lengths(cells, codes)
         if codes.size and codes.min() < 0:
@@ -145,7 +144,8 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         statistics = gather(source, parts, len(self.classes_)) if len(codes) else None
         if earlier is not None:
             statistics = earlier if statistics is None else merge(self._aligned(earlier), statistics)
-        return self._conclude(parts, statistics, Result("exact", "exact"))
+        assert statistics is not None  # a first batch has rows
+        return self._conclude(self._refine_more(source, parts, statistics), statistics, Result("exact", "exact"))
 
     def _aligned(self, statistics: tuple[Any, ...]) -> tuple[Any, ...]:
         """Earlier statistics in the encoding that now holds."""
@@ -185,7 +185,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         classes = reduce(
             source, lambda block: encode_labels(owner, block.y)[0], lambda a, b: np.unique(np.concatenate([a, b]))
         )
-        return self._learn(_Coded(self, source, classes), classes, first.X)
+        return self._learn(CodedSource(self, source, classes), classes, first.X)
 
     def _learn(self, source: Source, classes: np.ndarray, cells: Any) -> Self:
         self.classes_ = classes
@@ -196,12 +196,17 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             for part in parts:
                 part.family.require_soft_fit(type(self).__name__)
             fit = learn_with_missing_labels(source, parts, k, known)
-            return self._conclude(parts, fit.statistics[:-1], fit.result)
+            statistics = fit.statistics[:-1]
+            return self._conclude(self._refine(source, parts, statistics), statistics, fit.result)
         statistics = gather(source, parts, k)
         return self._conclude(self._refine(source, parts, statistics), statistics, Result("exact", "exact"))
 
     def _refine(self, source: Source, parts: tuple[Part, ...], statistics: tuple[Any, ...]) -> tuple[Part, ...]:
         """The families once the statistics are known, where another pass settles a hyperparameter."""
+        return parts
+
+    def _refine_more(self, source: Source, parts: tuple[Part, ...], statistics: tuple[Any, ...]) -> tuple[Part, ...]:
+        """As `_refine`, by what is kept of earlier batches and the rows of this one."""
         return parts
 
     def _conclude(self, parts: tuple[Part, ...], statistics: Any, result: Result) -> Self:
@@ -222,6 +227,10 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         """log p(x, c) (n, k) for the rows of a user."""
         check_is_fitted(self)
         return self._joint_of(self._read(X, reset=False, fitting=False))
+
+    def _density(self, X: Any) -> np.ndarray:
+        """As `_joint`, also where no class has a density."""
+        return self._joint(X)
 
     def _joint_of(self, cells: Any) -> np.ndarray:
         how = "log_predictive" if self._integrated else "log_plug"
@@ -248,7 +257,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """log p(x, c) (n, k); −inf where a class rules a row out."""
-        return self._joint(X)
+        return self._density(X)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """log p(c | x) (n, k)."""
@@ -340,7 +349,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
 
     def log_prob(self, X: Any, y: Any = None) -> np.ndarray:
         """log p(x) (n,), or log p(x, y) for labels y (n,) or one label; cells of NaN are integrated out."""
-        joint = self._joint(X)
+        joint = self._density(X)
         if y is None:
             return log_evidence(joint)
         codes = label_codes(self.classes_, y, f"{type(self).__name__}.log_prob")
@@ -367,48 +376,6 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
             where = slice(None) if part.columns is None else part.columns
             cells[:, where] = belief.sample(codes, rng, integrated=self._integrated)
         return self._written(cells), self.classes_[codes]
-
-
-def _present(X: Any, codes: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:
-    """Without the rows of weight 0, which are as good as absent; anything odd is left to the checks that follow."""
-    if sample_weight is None:
-        return X, codes, None
-    weights = np.asarray(sample_weight)
-    if weights.shape != codes.shape or weights.dtype.kind not in "fiub" or len(weights) != _num_samples(X):
-        return X, codes, sample_weight
-    kept = np.flatnonzero(weights != 0)
-    if len(kept) in (0, len(weights)):
-        return X, codes, sample_weight
-    return _safe_indexing(X, kept), codes[kept], weights[kept]
-
-
-class _Coded:
-    """A source whose y are codes of known classes, and whose X a model has checked."""
-
-    def __init__(self, model: GenerativeClassifier, source: Source, classes: np.ndarray) -> None:
-        self.source, self.classes, self.model = source, classes, model
-
-    @property
-    def n_rows(self) -> int | None:
-        return self.source.n_rows
-
-    @property
-    def column_names(self) -> tuple[str, ...] | None:
-        return self.source.column_names
-
-    def __iter__(self) -> Any:
-        owner = type(self.model).__name__
-        for block in self.source:
-            if block.n_rows:
-                cells = self.model._read(block.X, reset=False, fitting=True)
-                codes = coded(owner, block.y, self.classes)
-                if codes.min() < 0:
-                    raise DataError(
-                        f"{owner}.fit: {int((codes < 0).sum())} rows of a source have no label.",
-                        rows=(np.flatnonzero(codes < 0)[:20] + block.start).tolist(),
-                        remedy="EM over missing labels reads arrays and frames; drop these rows from the source.",
-                    )
-                yield Block(cells, codes, block.weights, block.start)
 
 
 def _argmax(joint: np.ndarray) -> np.ndarray:

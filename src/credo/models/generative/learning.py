@@ -15,7 +15,7 @@ from credo.models.generative.equations import log_evidence
 from credo.models.generative.family import Belief, Part
 from credo.models.generative.memberships import Memberships
 
-__all__ = ["gather", "beliefs", "log_joint", "learn_with_missing_labels"]
+__all__ = ["gather", "beliefs", "log_joint", "labelled", "learn_with_missing_labels"]
 
 
 def gather(source: Source, parts: tuple[Part, ...], n_classes: int) -> tuple[Any, ...]:
@@ -88,8 +88,13 @@ def learn_with_missing_labels(
     tol 1e-8 of the objective and 500 passes: a change no class probability shows.
     """
     model = _PartlyLabelled(parts, n_classes, known)
-    start = reduce(source, lambda block: _labelled(block, parts, n_classes), merge)
+    start = labelled(source, parts, n_classes)
     return em(model, source, model.finalize((*start, 0.0)), tol=1e-8, max_iter=500)
+
+
+def labelled(source: Source, parts: tuple[Part, ...], n_classes: int) -> tuple[Any, ...]:
+    """As `gather`, of the rows that have a label."""
+    return reduce(source, lambda block: _labelled(block, parts, n_classes), merge)
 
 
 def _labelled(block: Block, parts: tuple[Part, ...], n_classes: int) -> tuple[Any, ...]:

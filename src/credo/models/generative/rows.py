@@ -1,4 +1,4 @@
-"""Checked cells in memory as blocks of views: no conversion of codes to floats, no slicing of sparse matrices."""
+"""Rows as statistics read them: views of cells in memory, or a source with its labels as codes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from credo.blocks.partition import row_ranges, rows_per_block
-from credo.blocks.source import Block
+from credo.blocks.source import Block, Source
+from credo.errors import DataError
+from credo.models.generative.labels import coded
 
-__all__ = ["Rows"]
+__all__ = ["CodedSource", "Rows", "present_rows"]
 
 # A block should be this many times as large as what it leaves behind (k classes), or merging costs more than reading.
 _PER_CLASS = 4
@@ -43,3 +47,45 @@ class Rows:
                 None if self.weights is None else self.weights[start:stop],
                 start,
             )
+
+
+class CodedSource:
+    """A source whose y are codes of known classes, and whose X a model has checked."""
+
+    def __init__(self, model: Any, source: Source, classes: np.ndarray) -> None:
+        self.source, self.classes, self.model = source, classes, model
+
+    @property
+    def n_rows(self) -> int | None:
+        return self.source.n_rows
+
+    @property
+    def column_names(self) -> tuple[str, ...] | None:
+        return self.source.column_names
+
+    def __iter__(self) -> Any:
+        owner = type(self.model).__name__
+        for block in self.source:
+            if block.n_rows:
+                cells = self.model._read(block.X, reset=False, fitting=True)
+                codes = coded(owner, block.y, self.classes)
+                if codes.min() < 0:
+                    raise DataError(
+                        f"{owner}.fit: {int((codes < 0).sum())} rows of a source have no label.",
+                        rows=(np.flatnonzero(codes < 0)[:20] + block.start).tolist(),
+                        remedy="EM over missing labels reads arrays and frames; drop these rows from the source.",
+                    )
+                yield Block(cells, codes, block.weights, block.start)
+
+
+def present_rows(X: Any, codes: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:
+    """Without the rows of weight 0, which are as good as absent; anything odd is left to the checks that follow."""
+    if sample_weight is None:
+        return X, codes, None
+    weights = np.asarray(sample_weight)
+    if weights.shape != codes.shape or weights.dtype.kind not in "fiub" or len(weights) != _num_samples(X):
+        return X, codes, sample_weight
+    kept = np.flatnonzero(weights != 0)
+    if len(kept) in (0, len(weights)):
+        return X, codes, sample_weight
+    return _safe_indexing(X, kept), codes[kept], weights[kept]

@@ -26,13 +26,18 @@ __all__ = ["climb", "parameter_labels"]
 # Points that check and correct the Gaussian, by how many fit in a budget of row evaluations (about half a second).
 POINTS = (4096, 2048, 1024, 512, 256)
 EVALUATIONS = 4e7
+# Multiplications that densities of the proposal may take (K² a point and a Gaussian: some ten seconds), and Gaussians
+# by which that is foretold: of one Gaussian at each τ, and of Gaussians found anew there, of which √K take so many.
+PRODUCTS, PLAIN_NODES, NESTED_NODES = 4e10, 20, 5.0
 # Rows up to which Pólya–Gamma variables are the faster Gibbs sampler (60 × 20: 0.75 s against 1.1 s under a Laplace
 # prior, 3.4 s against 4.4 s under a horseshoe; at 150 rows even, at 1,000 three times slower).
 FEW_ROWS = 100
 # Share of the points that count, above which no other proposal is tried. A Gaussian with tails added leaves .8 to .95;
 # below, an sd may be a tenth short at a k̂ of .4 (Gamma regressions of 8 to 20 rows), since no point is where the
-# weights would be large. Above .75 the sds were within 2 % of long chains.
+# weights would be large. Above .75 the sds were within 2 % of long chains, but for one in a hundred (4 %), of which the
+# variances' own effective points tell: .2 of the points there, .6 and more where sds are right.
 EFFICIENT = 0.75
+EFFICIENT_VARIANCE = 0.6
 # Times as many points for the Gaussians at every scale, which are asked for where rows are few; more where those fail.
 MORE = (2, 8)
 # Effective points that certify, as for chains; where fewer are affordable, half of them. Of means and of variances.
@@ -97,19 +102,25 @@ def _weighted(
     data: DataTerm, prior: GlmPrior, mode: GlmMode, n_rows: int, saturated: bool
 ) -> tuple[WeightedDraws, Result]:
     """One Gaussian with weights; or, where it wastes points or there is none, one at every (ψ, τ)."""
-    n_points = next((s for s in POINTS if s * n_rows <= EVALUATIONS), POINTS[-1])
-    nests = accepts_nesting(data, prior)
-    draws = None
+    size = mode.position.size
+    each = size**2 * (PLAIN_NODES if prior.learned else 1)
+    n_points = next((s for s in POINTS if s * n_rows <= EVALUATIONS and s * each <= PRODUCTS), POINTS[-1])
+    # Of some hundred parameters no weights are certified, and a Gaussian at every τ takes minutes to say so.
+    affordable = MORE[0] * n_points * NESTED_NODES * size**2.5 <= PRODUCTS
+    accepted = accepts_nesting(data, prior)
+    nests, draws = accepted and (saturated or affordable), None
     if not saturated:
         try:
             draws = fit_posterior(data.values, mode, prior, n_points)
         except NotPositiveDefiniteError:  # the curvature of ψ at the mode of one τ, under another
-            if not nests:
+            if not accepted:
                 raise
+            nests = True
     if draws is not None:
         result = _laplace_result(mode, draws)
         settled = not nests and (not result.ok or draws.variance_ess() >= PLENTY)
-        if draws.ess >= EFFICIENT * n_points or settled:
+        efficient = draws.ess >= EFFICIENT * n_points and draws.variance_ess() >= EFFICIENT_VARIANCE * n_points
+        if efficient or settled:
             return draws, result
     for more in MORE:
         found, result = _with_points(data, prior, mode, more * n_points, nests)

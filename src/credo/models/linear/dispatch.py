@@ -40,6 +40,7 @@ from credo.models.linear.posterior import LinearDraws, LinearFit, LinearMode
 from credo.models.linear.robust import sample_robust
 from credo.models.linear.sparse import narrowed, wide_mode
 from credo.models.linear.specification import OWNER, LinearSpecification
+from credo.models.linear.ties import require_noise_off_the_plane, require_scale_above_rounding
 from credo.models.priors import CoefficientPrior, resolve_prior, vector
 from credo.models.scale_mixtures import Box, NormalMixture, ScaleMixture
 from credo.numerics.random import as_generator
@@ -301,7 +302,10 @@ def fit_rows(X: np.ndarray, y: np.ndarray, spec: LinearSpecification, single: bo
     if asked or (prior.kind == "box" and spec.inference == "auto"):
         if spec.inference != "map":
             _require_spread(X, y, prior, spec)
-        return fit_by_glm(X, y, spec, single)
+        fit = fit_by_glm(X, y, spec, single)
+        if isinstance(fit.posterior, LinearDraws) and "noise_scale" in fit.posterior.chains:
+            require_scale_above_rounding(fit.posterior["noise_scale"], y)
+        return fit
     if spec.inference not in ("auto", "gibbs") or prior.kind == "box":
         offered = "'auto' or 'nuts'" if prior.kind == "box" else "'auto' or 'gibbs'"
         why = f"{offered} under {kind}, where the posterior has no closed form"
@@ -323,6 +327,8 @@ def fit_rows(X: np.ndarray, y: np.ndarray, spec: LinearSpecification, single: bo
         draws = sample_heteroscedastic(X, y, mixture, of_scale, spec.fit_intercept, spec.intercept_prior, rng, OWNER)
     else:
         draws = sample_robust(X, y, mixture, spec.latent_noise, spec.fit_intercept, spec.intercept_prior, rng, OWNER)
+        if not spec.latent_noise.laplace and "noise_scale" in draws:
+            require_scale_above_rounding(draws.values["noise_scale"], y)
     return _from_draws(draws, spec, single, ())
 
 
@@ -378,3 +384,6 @@ def _require_spread(X: np.ndarray, y: np.ndarray, prior: CoefficientPrior, spec:
         lambda: count_distinct(X, y),
     )  # fmt: skip
     fit.require_proper(OWNER, spec.noise_prior, float(relative))
+    if isinstance(spec.noise, noise_models.StudentT):
+        design = np.column_stack([np.ones(len(X)), X - X.mean(axis=0)]) if spec.fit_intercept else X
+        require_noise_off_the_plane(design, y, spec.latent_noise, spec.noise_prior)

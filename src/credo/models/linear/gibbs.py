@@ -1,5 +1,6 @@
 """Gibbs sampling of linear models whose prior is Normal given latent variances, on the statistics of the rows alone.
 
+    τ | variances/τ²        where columns outnumber rows: the coefficients are integrated out, and σ² where it can be
     σ² | variances          where the prior is relative to the noise: the coefficients are integrated out
     w | variances, σ²       Gaussian
     w | σ²                  along single directions, variances integrated out, where the density has a corner
@@ -24,7 +25,7 @@ from credo.inference.exact.statistics import RegressionStatistics
 from credo.inference.gaussian_conditional import GaussianConditionals
 from credo.inference.gibbs_chains import CHAINS, run_chains
 from credo.inference.slice_update import slice_update
-from credo.models.scale_mixtures import ScaleMixture
+from credo.models.scale_mixtures import LARGEST, SMALLEST, ScaleMixture, log_half_cauchy
 
 __all__ = ["LinearProblem", "draw_noise_variance", "problem_of", "sample_posterior", "split_targets"]
 
@@ -97,9 +98,12 @@ def sample_posterior(
     floor = np.tile(problem.floor, CHAINS)
     axes = np.linalg.svd(problem.x, full_matrices=False) if mixture.has_corner else None
     total = np.square(y).sum(axis=1) + floor
+    wide = mixture.learned and problem.is_wide
 
     def step(state: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         variance = state["noise_variance"]
+        if wide:
+            state = rescaled(state, y, floor, problem, mixture, noise, rng)
         relative = with_lead(state["variances"] / (1.0 if mixture.relative else variance[:, None]), problem, variance)
         part = GaussianConditionals.of(problem.x, gram, y, relative)
         if noise is not None and mixture.relative:
@@ -111,7 +115,8 @@ def sample_posterior(
             square = np.square(y - d @ problem.x.T).sum(axis=1) + floor
             variance = draw_noise_variance(square, problem.nu, noise, variance, rng)
         w = (d + offset)[:, int(problem.lead is not None) :]
-        variances, inner = mixture.draw_variances(w, state["inner"], rng, np.sqrt(variance)[:, None])
+        noise_sd = np.sqrt(variance)[:, None]
+        variances, inner = mixture.draw_variances(w, state["inner"], rng, noise_sd, keep_scale=wide)
         intercept = d[:, 0] + offset[0] if problem.lead else problem.intercepts(w, variance, rng)
         return {
             "noise_variance": variance, "variances": variances, "inner": inner, "coef": w, "intercept": intercept,
@@ -134,6 +139,53 @@ def sample_posterior(
         return kept if scale is None else {**kept, "prior_scale": scale}
 
     return split_targets(run_chains(step, state, lambda s: by_chain(collect(s)), rng, owner=owner), problem.n_targets)
+
+
+def rescaled(
+    state: dict[str, Any],
+    y: np.ndarray,
+    floor: np.ndarray,
+    problem: LinearProblem,
+    mixture: ScaleMixture,
+    noise: NoisePrior | None,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """The state with another τ and the variances in proportion: a slice update of log τ given what each variance is
+    beside τ², with the coefficients integrated out, and σ² too where its prior is conjugate and the scales are in its
+    units (Johndrow, Orenstein and Bhattacharya 2020, JMLR 21(73)).
+
+    Given the coefficients τ can move by a share 1/√P only: where they are many and few are seen, by next to nothing.
+    Eigenvalues s of x V xᵀ serve every τ: y ~ N(0, σ² (I + τ² x V xᵀ)). Cost K³ + K² P a chain.
+    """
+    variance = state["noise_variance"]
+    relative = state["variances"] / (1.0 if mixture.relative else variance[:, None])
+    x = problem.x[:, int(problem.lead is not None) :]
+    rows = x * np.sqrt(relative)[:, None]
+    if problem.lead is not None:  # the intercept's column is noise here, and is whitened with it
+        u = problem.x[:, 0] / np.linalg.norm(problem.x[:, 0])
+        size = np.square(problem.lead[1] * np.linalg.norm(problem.x[:, 0])) / variance
+        shrink = 1.0 / np.sqrt(1.0 + size) - 1.0
+        rows = rows + shrink[:, None, None] * u[:, None] * (u @ rows)[:, None]
+        y = y + (shrink * (y @ u))[:, None] * u
+    eigenvalues, vectors = np.linalg.eigh(np.array([one @ one.T for one in rows]))
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    square = np.square(np.matmul(y[:, None], vectors)[:, 0])
+    log_scale = state["inner"]["log_scale"]
+    integrated = noise if noise is not None and noise.is_conjugate and mixture.relative else None
+
+    def log_density(t: np.ndarray) -> np.ndarray:
+        spread = 1.0 + np.exp(2.0 * (t - log_scale)) * eigenvalues
+        quadratic = (square / spread).sum(axis=1) + floor
+        if integrated is not None:
+            fit = (integrated.shape + 0.5 * problem.nu) * np.log(integrated.scale + 0.5 * quadratic)
+        else:
+            fit = 0.5 * quadratic / variance
+        of_data = -0.5 * np.log(spread).sum(axis=1) - fit
+        return of_data[:, None] + log_half_cauchy(t, mixture.reach)
+
+    new = slice_update(log_density, log_scale, rng)
+    variances = np.clip(state["variances"] * np.exp(2.0 * (new - log_scale)), SMALLEST, LARGEST)
+    return {**state, "variances": variances, "inner": {**state["inner"], "log_scale": new}}
 
 
 # Prior scales that a slide may reach for where the data say little.

@@ -147,7 +147,9 @@ def sample_robust(
         return by_chain(kept if scale is None else {**kept, "prior_scale": scale})
 
     spread = np.median(np.abs(outcomes - np.median(outcomes, axis=1, keepdims=True)), axis=1) + outcomes.std(axis=1)
-    spread = np.maximum(spread, np.finfo(float).tiny)
+    # One row, or a constant target: any start will do, from which slices find the prior's scale.
+    spread = np.where(spread > 0.0, spread, np.abs(outcomes).max(axis=1))
+    spread = np.where(spread > 0.0, spread, 1.0)
     log_scale = (
         np.log(spread) + rng.uniform(-1.5, 0.5, batch) if noise.scale is None else np.full(batch, np.log(noise.scale))
     )

@@ -18,6 +18,9 @@ from credo.saving.registry import register
 
 __all__ = ["CategoricalNB"]
 
+# Whole numbers up to this are codes, of which each has a place in the tables; larger ones are names.
+_MOST_CODES = 2**20
+
 
 @register
 class CategoricalNB(SmoothedNB):
@@ -45,8 +48,8 @@ class CategoricalNB(SmoothedNB):
 
     Notes
     -----
-    Whole numbers ≥ 0 are codes. A column of strings, or of other numbers (with a `DataWarning`), has its distinct
-    values as categories. None and NaN are missing, and integrated out.
+    Whole numbers ≥ 0, up to a million, are codes. A column of strings, of larger ones, or of other numbers (with a
+    `DataWarning`), has its distinct values as categories. None and NaN are missing, and integrated out.
 
     The point estimate is the mean of the Dirichlet posterior, and columns have separate ones, so that `predict_proba`
     plugging in and `predict_distribution` integrating give the same probabilities; the latter adds their uncertainty.
@@ -94,7 +97,7 @@ class CategoricalNB(SmoothedNB):
         if fitting:
             self._moved = None
         if table.dtype.kind in "iub":
-            kinds = [None] * table.shape[1]
+            kinds = _within_codes(table)
             low = table.min(initial=0) if table.dtype.kind == "i" else 0
         else:
             kinds, low = self._kinds(table)
@@ -119,7 +122,10 @@ class CategoricalNB(SmoothedNB):
             if np.isinf(table).any():
                 raise DataError("Input X contains infinity or a value too large; it is no category.", value=np.inf)
             whole = np.all((table == np.floor(table)) | np.isnan(table), axis=0)
-            return [None if fine else "numbers" for fine in whole], float(np.nanmin(table, initial=0.0))
+            within = _within_codes(table)
+            return [kind if fine else "numbers" for fine, kind in zip(whole, within, strict=True)], float(
+                np.nanmin(table, initial=0.0)
+            )
         return ["labels"] * table.shape[1], 0.0
 
     def _found(self, table: np.ndarray, kinds: list[Any]) -> list[Any]:
@@ -226,3 +232,9 @@ class CategoricalNB(SmoothedNB):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags
+
+
+def _within_codes(table: np.ndarray) -> list[Any]:
+    """For every column None where its numbers can be codes, else "labels"."""
+    high = np.zeros(table.shape[1]) if not len(table) else np.fmax.reduce(table, axis=0)
+    return ["labels" if value > _MOST_CODES else None for value in high]

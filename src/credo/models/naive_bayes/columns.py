@@ -11,7 +11,7 @@ import numpy as np
 from credo.errors import DataError, ParameterError
 from credo.models.naive_bayes.tables import categories_of, codes_of, is_missing
 
-__all__ = ["FAMILIES", "RawColumn", "raw_columns", "chosen_families", "encoded"]
+__all__ = ["FAMILIES", "RawColumn", "raw_columns", "chosen_families", "encoded", "ruled_out"]
 
 FAMILIES = ("categorical", "bernoulli", "gaussian", "student_t", "poisson", "log_normal", "hurdle", "kde")
 # Whole numbers of so few values, each seen by some ten rows, are categories: a table of them takes any shape. With
@@ -26,11 +26,15 @@ _DISPERSION = 2.0
 
 @dataclass(frozen=True)
 class RawColumn:
-    """kind: "category", "boolean", "count" or "number"; cells (n,) as found, or as float64 where they are numbers."""
+    """kind: "category", "boolean", "count" or "number"; cells (n,) as found, or as float64 where they are numbers.
+
+    least : the least number of the column where these are not all its cells
+    """
 
     name: str
     kind: str
     cells: np.ndarray
+    least: float = np.inf
 
 
 def raw_columns(owner: str, X: Any, names: tuple[str, ...]) -> list[RawColumn]:
@@ -154,13 +158,15 @@ def _suited(column: RawColumn, codes: Any, weights: Any) -> str:
     kept = ~np.isnan(column.cells) & (codes >= 0)
     x, c = column.cells[kept], codes[kept]
     w = np.ones(len(x)) if weights is None else weights[kept]
+    # rows without a label are fitted too, and must lie in the support
+    least = float(np.fmin.reduce(column.cells, initial=column.least))
     if column.kind == "number":
-        return _normal_scale(x, c, w)
+        return _normal_scale(x, c, w, least)
     distinct = len(np.unique(column.cells[~np.isnan(column.cells)]))
     if distinct <= min(_FEW_VALUES, len(x) / _ROWS_A_VALUE):
         return "categorical"
     within, mean = float(w @ np.square(x - _means(x, c, w)[c])), float(w @ x)
-    return "poisson" if mean / _DISPERSION <= within <= mean * _DISPERSION else _normal_scale(x, c, w)
+    return "poisson" if mean / _DISPERSION <= within <= mean * _DISPERSION else _normal_scale(x, c, w, least)
 
 
 def _means(x: np.ndarray, c: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -168,16 +174,18 @@ def _means(x: np.ndarray, c: np.ndarray, w: np.ndarray) -> np.ndarray:
     return np.bincount(c, w * x) / np.where(n > 0, n, 1.0)
 
 
-def _normal_scale(x: np.ndarray, c: np.ndarray, w: np.ndarray) -> str:
+def _normal_scale(x: np.ndarray, c: np.ndarray, w: np.ndarray, least: float) -> str:
     """The likelier of "gaussian" and "log_normal", of the cells above 0 where the others are all 0 ("hurdle");
-    "student_t" where the tails are too heavy for the first."""
+    "student_t" where the tails are too heavy for the first. least : of all cells of the column."""
     if not len(x) or np.ptp(x) == 0.0:
         return "gaussian"
     best, z, above = "gaussian", x, x > 0.0
-    if np.all(above | (x == 0.0)) and _log_normal_is_likelier(x[above], c[above], w[above]):
-        best = "log_normal" if above.all() else "hurdle"
+    if least >= 0.0 and _log_normal_is_likelier(x[above], c[above], w[above]):
+        best = "log_normal" if least > 0.0 else "hurdle"
     square = np.square(z - _means(z, c, w)[c])
-    kurtosis = w.sum() * (w @ np.square(square)) / max(float(w @ square) ** 2, np.finfo(float).tiny)
+    share = square / (np.max(square) or 1.0)  # fourth powers neither overflow nor vanish
+    part = w / w.sum()
+    kurtosis = part @ np.square(share) / max(float(part @ share) ** 2, np.finfo(float).tiny)
     return "student_t" if kurtosis > _HEAVY and best == "gaussian" else best
 
 
@@ -208,6 +216,17 @@ def encoded(owner: str, column: RawColumn, family: str, categories: Any) -> np.n
             remedy="Choose the family 'categorical' for it.",
         )
     return column.cells
+
+
+def ruled_out(family: str, cells: np.ndarray) -> np.ndarray:
+    """Whether no class of the family can hold a cell, whatever its parameters; not where it is missing."""
+    if family == "log_normal":
+        return cells <= 0.0
+    if family == "hurdle":
+        return cells < 0.0
+    if family == "poisson":
+        return (cells < 0.0) | (np.mod(cells, 1.0) > 0.0)
+    return np.zeros(len(cells), dtype=bool)
 
 
 def found_categories(owner: str, column: RawColumn, family: str) -> Any:

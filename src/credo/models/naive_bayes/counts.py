@@ -345,7 +345,7 @@ class PoissonBelief(Belief):
             return x * (digamma(a) - np.log(b)) - a / b
 
         def variance(x: Any, a: Any, b: Any) -> Any:
-            return np.maximum(x**2 * polygamma(1, a) + a / b**2 - 2.0 * x / b, 0.0)
+            return np.maximum(x**2 * polygamma(1, a) + a / b / b - 2.0 * x / b, 0.0)
 
         base = self._base(cells)
         return Moments(

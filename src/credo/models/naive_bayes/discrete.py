@@ -204,8 +204,14 @@ class CategoricalBelief(Belief):
         return float(xlogy(self.alpha[:, None], np.exp(self.log_table[known])).sum())
 
     def moments(self, cells: np.ndarray) -> Moments:
-        value = _beta_moments(self.concentration, self.total)
-        return Moments(*(self._product(cells, table) for table in value))
+        hot = indicators(cells, self.sizes)
+        # polygammas cost more than all else: of the categories that are there
+        used = np.zeros(hot.shape[1], dtype=bool)
+        used[hot.indices] = True
+        at = np.flatnonzero(used[:-1])
+        each = _beta_moments(self.concentration[at], self.total[at])
+        hot = hot[:, at]
+        return Moments(*(np.asarray(hot @ table) for table in each))
 
     def draw(self, rng: np.random.Generator) -> CategoricalBelief:
         unseen = np.cumsum(self.sizes + 1) - 1

@@ -7,12 +7,19 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from credo.errors import DataError, ParameterError
+from credo.errors import DataError, ModelWarning, ParameterError, warn
 from credo.models.columns import column_names
 from credo.models.generative.classes import checked_class_prior
 from credo.models.generative.estimator import GenerativeClassifier
 from credo.models.generative.family import Family, Part
-from credo.models.naive_bayes.columns import RawColumn, chosen_families, encoded, found_categories, raw_columns
+from credo.models.naive_bayes.columns import (
+    RawColumn,
+    chosen_families,
+    encoded,
+    found_categories,
+    raw_columns,
+    ruled_out,
+)
 from credo.models.naive_bayes.counts import BernoulliFamily, PoissonFamily
 from credo.models.naive_bayes.discrete import CategoricalFamily
 from credo.models.naive_bayes.gaussian_family import GaussianFamily
@@ -70,6 +77,9 @@ class NaiveBayes(GenerativeClassifier):
     -----
     Everything here integrates over the parameters: `predict_proba` is `predict_distribution(X).probabilities`, and
     `log_prob`, `sample` and `anomaly_score` speak of the predictive p(x, y | D).
+
+    A new cell outside of its family's range (0 in a log-normal column) tells nothing of the class, with a warning;
+    `log_prob` of its row is −∞. In `fit` it is an error.
 
     Missing cells are integrated out in fit and after it; rows whose label is missing join by EM (not with "kde").
     "student_t" and "kde" keep every distinct value of their columns; the rest is one pass, O(n d).
@@ -132,6 +142,22 @@ class NaiveBayes(GenerativeClassifier):
         return labels
 
     def _read(self, X: Any, *, reset: bool, fitting: bool) -> Any:
+        columns, backend = self._columns(X, reset)
+        if reset and fitting:
+            self._moved, self._raw, self._frame = None, columns, backend
+            return np.empty((len(columns[0].cells), len(columns)))  # filled once the families are chosen
+        if fitting:
+            self._widen(columns)
+            return self._encoded(columns)
+        cells = self._encoded(columns)
+        bad = self._ruled_out(cells)
+        if bad.any():
+            self._warn_ruled_out(bad)
+            cells[bad] = np.nan
+        return cells
+
+    def _columns(self, X: Any, reset: bool) -> tuple[list[RawColumn], str | None]:
+        """The columns of a table, and the library of a frame."""
         if hasattr(X, "collect") and not hasattr(X, "__len__"):
             X = X.collect()  # a lazy frame
         is_frame = hasattr(X, "columns") or hasattr(X, "column_names")
@@ -155,17 +181,26 @@ class NaiveBayes(GenerativeClassifier):
                 raise DataError("NaiveBayes: Complex data not supported.", value=table.dtype)
             validate_data(self, table, reset=reset, skip_check_array=True)
             X = table
-        columns = raw_columns("NaiveBayes", X, column_names(self))
-        if fitting:
-            self._moved = None
-            if reset:
-                self._raw = columns
-                self._frame = _backend(X) if is_frame else None
-            else:
-                self._widen(columns)
-        if reset:
-            return np.empty((len(columns[0].cells), len(columns)))  # filled once the families are chosen
-        return self._encoded(columns)
+        return raw_columns("NaiveBayes", X, column_names(self)), _backend(X) if is_frame else None
+
+    def _ruled_out(self, cells: np.ndarray) -> np.ndarray:
+        """Which cells (n, d) their family rules out in every class."""
+        return np.column_stack([ruled_out(family, own) for family, own in zip(self.families_, cells.T, strict=True)])
+
+    def _warn_ruled_out(self, bad: np.ndarray) -> None:
+        rows, columns = np.flatnonzero(bad.any(axis=1)), np.flatnonzero(bad.any(axis=0))
+        named = ", ".join(f"{column_names(self)[j]} ({self.families_[j]})" for j in columns[:8])
+        warn(
+            f"NaiveBayes: {rows.size} row(s), the first of them row {rows[0]}, hold cells that no class can have, in "
+            f"{named}. Classes are told by the other cells; log_prob is −∞. State another family if they occur.",
+            ModelWarning,
+        )
+
+    def _density(self, X: Any) -> np.ndarray:
+        joint = self._joint(X)
+        if not {"log_normal", "hurdle", "poisson"}.isdisjoint(self.families_):
+            joint[self._ruled_out(self._encoded(self._columns(X, False)[0])).any(axis=1)] = -np.inf
+        return joint
 
     def _encoded(self, columns: list[RawColumn]) -> np.ndarray:
         cells = np.empty((len(columns[0].cells), len(columns)))

@@ -333,9 +333,8 @@ def _mean(d: Any, V: Any, a: Any, b: Any) -> Any:
 
 def _variance(d: Any, V: Any, a: Any, b: Any) -> Any:
     """Var log N(x | μ, σ²)."""
-    square = np.square(d)
-    by_scale = 0.25 * scipy.special.polygamma(1, a) + 0.25 * np.square(square) * a / b**2 - 0.5 * square / b
-    return by_scale + square * V * a / b + 0.5 * V**2
+    half = 0.5 * np.square(d) / b  # in units of b, whose square may not be a number
+    return 0.25 * scipy.special.polygamma(1, a) + np.square(half) * a - half + 2.0 * half * V * a + 0.5 * V**2
 
 
 def has_gaps(cells: np.ndarray, total: Any) -> bool:

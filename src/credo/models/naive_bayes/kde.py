@@ -83,9 +83,12 @@ class KernelColumn:
                 out[:, c] += w.sum() * np.exp(density.score_samples(x[:, None]))
         return out
 
+    def _mass(self, x: np.ndarray) -> np.ndarray:
+        """Σ_i w_i K + M g (n, k), for the density of x in units of the base's sd: its squares are numbers."""
+        return (self._sum(x, 1.0) + self.concentration * self._base(x)) * self.base_sd
+
     def log_plug(self, x: np.ndarray) -> np.ndarray:
-        mass = self._sum(x, 1.0) + self.concentration * self._base(x)
-        return np.log(np.maximum(mass, 1e-300)) - np.log(self._total)
+        return np.log(np.maximum(self._mass(x), 1e-300)) - np.log(self._total) - np.log(self.base_sd)
 
     def four(self, x: np.ndarray) -> tuple[np.ndarray, ...]:
         """Mean and variance (n, k) of log f(x) over the posterior, and over the posterior once x was seen.
@@ -95,16 +98,17 @@ class KernelColumn:
         of shape α = (Σ w_i K_i)²/Σ w_i K_i², the rows that bear on x (Satterthwaite 1946): exact where the K_i are
         equal or 0, as far from all rows. Seeing x weights the law by f, which adds one to either shape.
         """
-        base = self.concentration * self._base(x)
-        mass = self._sum(x, 1.0) + base
+        sd, mass = self.base_sd, self._mass(x)
+        base = self.concentration * self._base(x) * sd
         # K_h² is K_{h/√2}/(2h√π)
-        square = self._sum(x, np.sqrt(2.0)) / (2.0 * np.sqrt(np.pi) * self.widths) + base**2 / self.concentration
+        square = self._sum(x, np.sqrt(2.0)) * sd * (sd / (2.0 * np.sqrt(np.pi) * self.widths))
+        square += base**2 / self.concentration
         n = self._total
         # below 1e-140 the squares underflow: so far out one atom is left
         alone = mass < 1e-140
-        alpha = np.clip(np.square(mass) / np.where(alone, 1.0, square), _LEAST_ROWS, n)
+        alpha = np.clip(mass * (mass / np.where(alone, 1.0, square)), _LEAST_ROWS, n)
         alpha = np.where(alone, np.minimum(self.concentration, n), alpha)
-        lead, psi = np.log(np.maximum(mass, 1e-300)) - np.log(alpha), scipy.special.digamma
+        lead, psi = np.log(np.maximum(mass, 1e-300)) - np.log(alpha) - np.log(sd), scipy.special.digamma
         return (
             lead + psi(alpha) - psi(n),
             _trigamma(alpha) - _trigamma(n),
@@ -158,7 +162,9 @@ def _column(values: np.ndarray, weights: np.ndarray, bandwidth: Any) -> KernelCo
     total = weights.sum(axis=1)
     n = total.sum()
     mean = float(np.average(values, weights=total)) if n > 0 else 0.0
-    sd = float(np.sqrt(np.average(np.square(values - mean), weights=total))) if n > 0 else 1.0
+    away = values - mean
+    size = float(np.abs(away).max(initial=0.0)) or 1.0
+    sd = size * float(np.sqrt(np.average(np.square(away / size), weights=total))) if n > 0 else 1.0
     # a constant column: as narrow as float64 can see
     sd = sd or max(1.0, abs(mean)) * 1e-9
     widths = np.empty(weights.shape[1])

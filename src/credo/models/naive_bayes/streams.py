@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ __all__ = ["settled_columns"]
 
 
 class _Beside:
-    """Blocks whose last column is the code of the class."""
+    """Blocks whose last column is the code of the class; `least` (d + 1,) is the least of every column seen."""
 
     def __init__(self, owner: str, source: Source, classes: np.ndarray) -> None:
         self.owner, self.source, self.classes = owner, source, classes
+        self.least: Any = np.inf
 
     n_rows = column_names = None
 
@@ -29,17 +31,22 @@ class _Beside:
         for block in self.source:
             if block.n_rows:
                 codes = coded(self.owner, block.y, self.classes)
-                yield Block(np.column_stack([np.asarray(block.X, dtype=np.float64), codes]), None, block.weights)
+                rows = np.column_stack([np.asarray(block.X, dtype=np.float64), codes])
+                self.least = np.fmin(self.least, np.fmin.reduce(rows, axis=0))
+                yield Block(rows, None, block.weights)
 
 
 def settled_columns(
     owner: str, source: Source, classes: np.ndarray, families: Any, names: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     """(the family of every column, its categories or None). Two passes."""
-    rows, weights = evenly_sampled(_Beside(owner, source, classes))
-    chosen = chosen_families(
-        owner, families, raw_columns(owner, rows[:, :-1], names), rows[:, -1].astype(np.intp), weights
-    )
+    beside = _Beside(owner, source, classes)
+    rows, weights = evenly_sampled(beside)
+    columns = [
+        replace(column, least=float(least))
+        for column, least in zip(raw_columns(owner, rows[:, :-1], names), beside.least[:-1], strict=True)
+    ]
+    chosen = chosen_families(owner, families, columns, rows[:, -1].astype(np.intp), weights)
 
     def categories(block: Block) -> list[Any]:
         columns = raw_columns(owner, block.X, names)

@@ -33,7 +33,8 @@ class Deterministic:
 
     Raises
     ------
-    ParameterError : f gives something that is no state of the node, or a dict leaves parents' states out (named).
+    ParameterError : f fails, or gives something that is no state of the node, or a dict leaves parents' states out;
+        with the node and these states
 
     Examples
     --------
@@ -71,7 +72,14 @@ class Deterministic:
 
     def _value(self, node: str, row: tuple[Any, ...]) -> Hashable:
         if not isinstance(self.rule, Mapping):
-            value = self.rule(*row)
+            try:
+                value = self.rule(*row)
+            except Exception as error:  # a user's function may raise anything
+                said = ", ".join(map(repr, row))
+                raise ParameterError(
+                    "Deterministic", f"rule of {node!r}", f"a function of its parents' states; given {said} it fails",
+                    f"{type(error).__name__}: {' '.join(str(error).split())[:200]}",
+                ) from error  # fmt: skip
             value = value.item() if isinstance(value, np.generic) else value
         elif row in self.rule:
             value = self.rule[row]

@@ -15,7 +15,6 @@ from credo.program.faults import fault_of
 from credo.program.forward import law_at, sample_forward
 from credo.program.model import Factor, Model
 from credo.program.nodes import Node
-from credo.program.predict import seen_values
 
 __all__ = ["check_no_potential", "check_prior", "kind_of_law", "prior_findings", "seen_cells", "shown_sets"]
 
@@ -111,7 +110,7 @@ def check_no_potential(model: Model) -> None:
 
 def seen_cells(factor: Factor) -> tuple[np.ndarray, np.ndarray]:
     """Places in C order of the cells that were seen, and their values."""
-    y = np.asarray(seen_values(factor), dtype=np.float64).ravel()
+    y = np.asarray(factor.data, dtype=np.float64).ravel()
     at = np.arange(y.size) if factor.missing is None else np.setdiff1d(np.arange(y.size), factor.missing)
     return at, y[at]
 

@@ -18,7 +18,7 @@ from credo.errors import UnavailableError
 from credo.program.evaluate import Program
 from credo.program.nodes import Node, described
 from credo.program.ops import OPS
-from credo.program.passes.affine import dependencies, matmul_map, repeats
+from credo.program.passes.affine import dependencies, matmul_map, repeats, sparse_map
 
 __all__ = ["Touching", "colours_of"]
 
@@ -124,11 +124,15 @@ class Touching:
                              @ self.pattern(parent))  # fmt: skip
         return _union(found)
 
+    def _sparse_matmul(self, node: Node) -> Pattern:
+        return abs(sparse_map(node)) @ self.pattern(node.parents[0])
+
 
 _RULES: dict[str, Callable[[Touching, Node], Pattern]] = {
     **dict.fromkeys(("slice", "reshape", "identity", "transpose", "sum", "mean"), Touching._moved),
     **dict.fromkeys(("take", "pick"), Touching._picked),
     "concat": Touching._concat, "fill": Touching._fill, "matmul": Touching._matmul,
+    "sparse_matmul": Touching._sparse_matmul,
 }  # fmt: skip
 
 

@@ -70,26 +70,36 @@ def pointwise_without_states(posterior: ModelPosterior, factor: Factor) -> np.nd
     if leaf is None:
         return None
     made = leaf.lowered
-    source = next(source for source in made.sources if source.owner == factor.name)
+    sources = [source for source in made.sources if source.owner == factor.name]
+    groups = [group for source in sources for group in source.groups]
     plan = made.elimination
     alone = isinstance(plan, Elimination) and not any(len(step.neighbours) for step in plan.steps)
-    if not alone or any(len(made.scopes[group.table].variables) != 1 for group in source.groups):
+    if not alone or any(len(made.scopes[group.table].variables) != 1 for group in groups):
         return None
-    parts = []
+    shape = factor.data.shape[: factor.data.ndim - factor.law.event_ndim]  # type: ignore[union-attr]
+    out, start = np.full((len(posterior), int(np.prod(shape, dtype=np.int64))), np.nan), 0
     for part, size in leaf._chunks(inputs, len(posterior) if rest else 1):
         tables = leaf._tables(part, rest)
-        cells = np.zeros((size, int(np.prod(source.shape, dtype=np.int64))))
-        for group in source.groups:
-            rows = slice(None) if group.rows is None else group.rows
-            cells[:, rows] = _given_others(plan, tables, group.table, [g.table for g in source.groups])
-        parts.append(cells)
-    each = np.concatenate(parts)
-    base = factor.node.parents[0].value if factor.node.kind == "fill" else factor.node.value
-    assert base is not None
-    out = np.full((len(posterior), base.size), np.nan)
-    seen = np.arange(base.size) if factor.missing is None else np.setdiff1d(np.arange(base.size), factor.missing)
-    out[:, seen] = each
-    return out.reshape(len(posterior), *base.shape)
+        here = slice(start, start + size) if rest else slice(None)
+        for source, places in zip(sources, _places(factor, sources, out.shape[1]), strict=True):
+            for group in source.groups:
+                rows = places if group.rows is None else places[group.rows]
+                out[here, rows] = _given_others(plan, tables, group.table, [g.table for g in source.groups])
+        start += size
+    if factor.missing is not None and out.shape[1] == factor.data.size:
+        out[:, factor.missing] = np.nan
+    return out.reshape(len(posterior), *shape)
+
+
+def _places(factor: Factor, sources: Sequence[Any], size: int) -> list[np.ndarray]:
+    """Which of its cells, or vectors, each source holds: `prepared` may have made several factors of this one."""
+    if factor.missing is None or int(np.prod(sources[0].shape, dtype=np.int64)) == size:
+        return [np.arange(size)]
+    if factor.law is not None and factor.law.event_ndim:
+        from credo.program.holes import patterns
+
+        return [each.rows for each in patterns(factor.missing, factor.data.shape) if each.seen.size]
+    return [np.setdiff1d(np.arange(size), factor.missing)]
 
 
 def _given_others(plan: Elimination, tables: Sequence[np.ndarray], which: int, own: Sequence[int]) -> np.ndarray:

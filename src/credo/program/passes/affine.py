@@ -31,6 +31,7 @@ from credo.program.passes.terms import (
 
 __all__ = [
     "Affine", "NotAffineError", "Term", "dependencies", "matmul_map", "negated", "repeats", "same_expression",
+    "sparse_map",
 ]  # fmt: skip
 
 # An array of hyperparameters up to this size is taken apart into scalars; more would make a map for each.
@@ -105,7 +106,12 @@ class Affine:
         rule = _RULES.get(node.kind)
         if rule is None:
             raise NotAffineError(f"{described(node)} is not linear in {self._names(node)}", [self.in_block(node)])
-        return rule(self, node)
+        try:
+            return rule(self, node)
+        except NotAffineError:
+            if self.in_block(node):
+                raise
+            return self._of_hyperparameters(node)  # however it is computed, it is known given them
 
     def _of_hyperparameters(self, node: Node) -> list[Term]:
         """An expression of θ alone: a scalar, a few scalars, or a row."""
@@ -185,6 +191,10 @@ class Affine:
                 terms.append(replace(mapped, coefficient=times(mapped.coefficient, outer.coefficient)))
         return terms
 
+    def _sparse_matmul(self, node: Node) -> list[Term]:
+        S = sparse_map(node)
+        return [term.mapped(S) for term in self.form(node.parents[0])]
+
     def _structural(self, node: Node) -> list[Term]:
         """Operations that only move, repeat or add up cells: their map is found by moving the numbers of cells."""
         parent = node.parents[0]
@@ -252,6 +262,7 @@ _RULES: dict[str, Any] = {
     "multiply": Affine._multiply,
     "divide": Affine._divide,
     "matmul": Affine._matmul,
+    "sparse_matmul": Affine._sparse_matmul,
     "concat": Affine._concat,
     "cumsum": Affine._cumsum,
     "where": Affine._where,
@@ -280,3 +291,9 @@ def matmul_map(matrix: np.ndarray, shape: tuple[int, ...], left: bool) -> Any:
     if len(shape) == 1:
         return sp.csr_array(columns.T)
     return sp.csr_array(sp.kron(sp.eye(shape[0]), columns.T))
+
+
+def sparse_map(node: Node) -> Any:
+    """The map of the cells of what a known sparse matrix multiplies."""
+    csr, shape = node.static["matrix"].csr, node.parents[0].shape
+    return csr if len(shape) == 1 else sp.csr_array(sp.kron(csr, sp.eye_array(shape[1])))

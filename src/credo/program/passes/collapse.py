@@ -44,8 +44,10 @@ class Block:
         return any(self.forms.in_block(part) for part in factor.parts)
 
     def is_site(self, factor: Factor) -> bool:
-        """Whether a factor depends on the block and is not Normal."""
-        return factor.law is not None and not isinstance(factor.law, LINEAR) and self.touches(factor)
+        """Whether a factor depends on the block and is not Normal, or its sd does."""
+        if factor.law is None or not self.touches(factor):
+            return False
+        return not isinstance(factor.law, LINEAR) or _sd_in_block(factor, self.forms)
 
 
 def in_logarithms(factors: Sequence[Factor]) -> list[Factor]:
@@ -137,6 +139,8 @@ def _conflict(
                       if isinstance(value, Node)}  # fmt: skip
         if isinstance(factor.law, (Normal, MultivariateNormal)):
             other = "sd" if isinstance(factor.law, Normal) else "covariance"
+            if sites and _sd_in_block(factor, forms) and not _not_a_site(factor, forms, _touched(factor, forms)):
+                continue
             if other in parameters and forms.in_block(parameters[other]):
                 return f"the {other} of {factor.name} depends on it", [forms.in_block(parameters[other])]
             if isinstance(factor.law, MultivariateNormal) and (found := _outside(factor, forms, memo)):
@@ -157,6 +161,12 @@ def _conflict(
         if not sites:
             return f"{factor.name} is {type(factor.law).__name__}, not Normal, given it", [touched]
     return None
+
+
+def _sd_in_block(factor: Factor, forms: Affine) -> bool:
+    """Whether a factor is Normal, and the block is in its standard deviation."""
+    law: Any = factor.law
+    return isinstance(law, Normal) and bool(forms.in_block(as_node(law.sd)))
 
 
 def _not_a_site(factor: Factor, forms: Affine, touched: frozenset[int]) -> tuple[str, list[frozenset[int]]] | None:

@@ -63,13 +63,13 @@ def rows_of(factors: Sequence[Factor], block: Block) -> list[Rows]:
     return [
         rows
         for factor in factors
-        if isinstance(factor.law, (Normal, MultivariateNormal)) and block.touches(factor)
+        if isinstance(factor.law, (Normal, MultivariateNormal)) and block.touches(factor) and not block.is_site(factor)
         for rows in _rows(factor, block.forms)
     ]
 
 
 def sites_of(factors: Sequence[Factor], block: Block) -> list[SiteRows]:
-    """Every other factor that the block appears in."""
+    """Every other factor that the block appears in, and Normal ones whose sd it is in."""
     return [_site(factor, block.forms) for factor in factors if block.is_site(factor)]
 
 
@@ -78,14 +78,14 @@ def _site(factor: Factor, forms: Affine) -> SiteRows:
     from credo.inference.laplace_block import Site
 
     form, shape = recognised(factor, forms), factor.node.shape
-    S = repeats(form.eta.shape, shape)
+    law = getattr(sites, form.law)(*form.known)
+    S = repeats(form.eta.shape, shape) if law.predictors == 1 else None  # several are of every cell
     terms = [term if S is None else term.mapped(S) for term in forms.form(form.eta)]
     maps = [term for term in terms if term.matrix is not None]
     constants = [term for term in terms if term.matrix is None]
     rowwise = any(term.row is not None for term in terms)
     each = form.psi_rowwise
     psi = tuple(_by_row(node, shape) for node in form.psi) if each else form.psi
-    law = getattr(sites, form.law)(*form.known)
     site = Site(law, form.y.ravel(), [t.matrix for t in maps], [np.asarray(t.vector) for t in constants],
                 name=factor.name, rowwise=rowwise, psi_rowwise=each)  # fmt: skip
     return SiteRows(site, tuple(_coefficient(t) for t in maps), tuple(_coefficient(t) for t in constants), psi)

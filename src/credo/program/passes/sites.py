@@ -23,7 +23,8 @@ __all__ = ["SiteForm", "recognised"]
 @dataclass(frozen=True, eq=False)
 class SiteForm:
     """law : name in `credo.distributions.sites`, made with `known`; y : its values; eta, psi : expressions of the
-    block and of θ, and of θ alone: one a row or for all, but for cut-points, which are a vector for all"""
+    block and of θ, and of θ alone: one a row or for all, but for cut-points, which are a vector for all. Where a law
+    has several predictors, eta has an axis before those of y"""
 
     law: str
     y: np.ndarray
@@ -221,9 +222,27 @@ def _beta(law: Any, y: np.ndarray, forms: Affine) -> SiteForm:
     raise _NoLinkError("its parameters are not μφ and (1 − μ)φ with μ = expit of a linear expression")
 
 
+def _normal(law: Any, y: np.ndarray, forms: Affine) -> SiteForm:
+    """Normal(η₁, exp η₂): only where its sd is of the block."""
+    mean = apply("add", as_node(law.mean), np.zeros(y.shape))
+    log_sd = apply("add", _log(as_node(law.sd), forms), np.zeros(y.shape))
+    return SiteForm("NormalLogScale", y, _stacked([mean, log_sd]))
+
+
+def _stacked(parts: Sequence[Node]) -> Node:
+    from credo.program import math
+
+    return math.stack(*parts)
+
+
 def _categorical(law: Any, y: np.ndarray, forms: Affine) -> SiteForm:
-    """Ordered classes: P = F(c_k − η) − F(c_{k−1} − η), an operation of formulas, with free cut-points."""
+    """Classes by softmax; ordered ones, P = F(c_k − η) − F(c_{k−1} − η), an operation of formulas, with free
+    cut-points."""
     p = as_node(law.p)
+    if p.kind == "softmax" and p.static["axis"] in (-1, p.ndim - 1) and p.shape[:-1] == y.shape and p.ndim == 2:
+        logits = p.parents[0]
+        odds = [logits[:, k] - logits[:, 0] for k in range(1, p.shape[-1])]
+        return SiteForm("CategoricalLogit", y, _stacked(odds), known=(p.shape[-1],))
     link = {"logit": "OrdinalLogit", "probit": "OrdinalProbit"}.get(p.static.get("link", ""))
     if p.kind != "ordinal" or link is None:
         raise _NoLinkError("its probabilities are not those of ordered classes")
@@ -234,4 +253,5 @@ def _categorical(law: Any, y: np.ndarray, forms: Affine) -> SiteForm:
 _RULES: dict[str, Callable[[Any, np.ndarray, Affine], SiteForm]] = {
     "Bernoulli": _bernoulli, "Binomial": _binomial, "Poisson": _poisson, "Exponential": _exponential, "Gamma": _gamma,
     "NegativeBinomial": _negative_binomial, "StudentT": _student_t, "Beta": _beta, "Categorical": _categorical,
+    "Normal": _normal,
 }  # fmt: skip

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from credo.design.acquisition import Grid, OneHot, State, propose
+from credo.design.acquisition import ACQUISITIONS, Grid, OneHot, State, propose
 from credo.design.spaces import Space
 from credo.design.surrogates.cube import Conditional
+from credo.errors import ParameterError
 from credo.studies.samplers.base import History, Suggestion
 from credo.studies.samplers.guesses import Guessed
 from credo.studies.samplers.seen import Seen, design_size, free_parameters, seen, shown
@@ -56,10 +57,25 @@ def _matter(space: Space, sometimes: Mapping[str, slice], X: np.ndarray) -> np.n
 
 class GPSampler:
     """Sobol points and guesses until max(5, 2 d) trials are told (d parameters that are not constant; d + 10 if more
-    than ten), then `propose`, or `propose_front` where trials have two values."""
+    than ten), then `propose`, or `propose_front` where trials have two values.
 
-    def __init__(self) -> None:
+    acquisition, warp, warp_inputs : as of `propose`; of two objectives, `warp` alone counts, and None is for what each
+        of the two has as its default
+
+    >>> import credo as cr
+    >>> bent = cr.Study(cr.Space(x=cr.Real(0, 1)), sampler=GPSampler(warp_inputs=True), random_state=0)
+    >>> abs(bent.optimize(lambda p: (p["x"] - 0.02) ** 2, 12).best["x"] - 0.02) < 0.01
+    True
+    """
+
+    def __init__(self, *, acquisition: str = "auto", warp: bool | None = None, warp_inputs: bool = False) -> None:
+        for name, value in (("warp", warp), ("warp_inputs", warp_inputs)):
+            if not (isinstance(value, bool) or (name == "warp" and value is None)):
+                raise ParameterError("GPSampler", name, "True or False", value)
+        if acquisition not in ACQUISITIONS:
+            raise ParameterError("GPSampler", "acquisition", f"one of {ACQUISITIONS}", acquisition)
         self._start = Start()
+        self.acquisition, self.warp, self.warp_inputs = acquisition, warp, warp_inputs
 
     def propose(
         self, space: Space, history: History, pending: Sequence[Mapping[str, Any]], rng: np.random.Generator
@@ -75,11 +91,12 @@ class GPSampler:
     def _found(self, space: Space, history: History, data: Seen, rng: np.random.Generator) -> Any:
         options = arguments(space, history, data, rng)
         X = space.encode(data.points).X
+        options |= {} if self.warp is None else {"warp": self.warp}
         if data.values.ndim == 2:
             from credo.design.fronts import propose_front  # only where there are two objectives
 
             return propose_front(X, data.values, **options)
-        return propose(X, data.values, **options)
+        return propose(X, data.values, acquisition=self.acquisition, warp_inputs=self.warp_inputs, **options)
 
 
 def arguments(space: Space, history: History, data: Seen, rng: np.random.Generator) -> dict[str, Any]:

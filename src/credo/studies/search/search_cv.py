@@ -42,10 +42,11 @@ class CredoSearchCV(Delegates):
     estimator : anything with scikit-learn's interface, a Pipeline say
     space : a `Space`, with the estimator's names of parameters (``svc__C``); or, as for `RandomizedSearchCV`, a dict of
         lists and frozen distributions of SciPy, or a list of such dicts. Numbers in a list count as ordered. A
-        parameter that is inactive keeps the estimator's own value.
+        parameter that is inactive keeps the estimator's own value. Its other name is ``param_distributions=``.
     n_iter : number of candidates; the first max(5, 2 d) of d parameters fill the space, the rest are chosen by a model
-    scoring, refit, cv, error_score, return_train_score, n_jobs, verbose : as for `RandomizedSearchCV`. Of several
-        metrics the study maximises the one that `refit` names, else the first. `n_jobs` is the number of fits at once.
+    scoring, refit, cv, error_score, return_train_score, n_jobs, pre_dispatch, verbose : as for
+        `RandomizedSearchCV`. Of several metrics the study maximises the one that `refit` names, else the first.
+        `n_jobs` is the number of fits at once.
     random_state : seed of the candidates. They depend neither on `n_jobs` nor on time.
     sampler : of the `Study`: "auto", "gp", "forest", "random", … or a `Sampler`
     storage : None; or a path or URL (see `Study`) that keeps every fit. A search of the same estimator, data, folds,
@@ -83,7 +84,7 @@ class CredoSearchCV(Delegates):
     def __init__(
         self,
         estimator: Any,
-        space: Any,
+        space: Any = None,
         *,
         n_iter: int = 30,
         scoring: Any = None,
@@ -98,6 +99,8 @@ class CredoSearchCV(Delegates):
         storage: str | Path | None = None,
         noisy: bool | None = False,
         batch: int = 1,
+        param_distributions: Any = None,
+        pre_dispatch: Any = "2*n_jobs",
     ) -> None:
         self.estimator = estimator
         self.space = space
@@ -114,6 +117,8 @@ class CredoSearchCV(Delegates):
         self.storage = storage
         self.noisy = noisy
         self.batch = batch
+        self.param_distributions = param_distributions
+        self.pre_dispatch = pre_dispatch
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Search, then fit the best candidate on all rows if `refit`.
@@ -122,7 +127,7 @@ class CredoSearchCV(Delegates):
         passed on as scikit-learn does, by routing if that is on. Cost: n_iter × folds fits, and as many proposals.
         """
         self._check(y)
-        space = wished(self.space)
+        space = wished(self._given())
         X, y = indexable(X, y)
         metadata = routed(self, params)
         scorers = scorers_of(self.estimator, self.scoring)
@@ -148,7 +153,7 @@ class CredoSearchCV(Delegates):
         loop = Loop(self.study_, evaluate, self._metric, len(splits), self.error_score, stored, self._say)
         if self.verbose > 0:
             print(f"Fitting {len(splits)} folds for each of {self.n_iter} candidates, {self.n_iter * len(splits)} fits")
-        with Parallel(n_jobs=self.n_jobs) as parallel:
+        with Parallel(n_jobs=self.n_jobs, pre_dispatch=self.pre_dispatch) as parallel:
             loop.run(self.n_iter, self.batch)
         self._warn(loop)
         self._settle(loop, space, scorers, splits)
@@ -172,6 +177,14 @@ class CredoSearchCV(Delegates):
             raise DataError(f"{OWNER}: {owner} requires y to be passed, but the target y is None.")
         if not (self.storage is None or isinstance(self.storage, (str, Path))):
             raise ParameterError(OWNER, "storage", "a path, a URL or None", self.storage)
+
+    def _given(self) -> Any:
+        """The space, by either of its names."""
+        both = self.space is not None and self.param_distributions is not None
+        if both or (self.space is None and self.param_distributions is None):
+            remedy = "It may be called space or param_distributions, as in RandomizedSearchCV."
+            raise ParameterError(OWNER, "space", "given once", self.param_distributions if both else None, remedy)
+        return self.param_distributions if self.space is None else self.space
 
     def _check_refit(self, names: list[str]) -> None:
         named = isinstance(self.refit, str) and self.refit in names

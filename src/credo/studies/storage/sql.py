@@ -63,6 +63,7 @@ class SQLStorage:
         self._lock = threading.Lock()
         self._engine: sa.Engine | None = None
         self._pid = -1
+        self._file: tuple[int, int] | None = None
         self._keys: dict[str, int] = {}
         try:
             begin = check if read_only else prepare
@@ -201,7 +202,10 @@ class SQLStorage:
         while True:
             try:
                 with self._connected().connect().execution_options(credo_write=write) as connection, connection.begin():
-                    return work(connection)
+                    done = work(connection)
+                    if write:
+                        self._check_file()
+                    return done
             except exc.SQLAlchemyError as error:
                 if not may_pass(error) or time.monotonic() > end:
                     raise translated(error, self.name) from error
@@ -215,8 +219,27 @@ class SQLStorage:
             if self._engine is None or self._pid != os.getpid():
                 if self._engine is not None:
                     self._engine.dispose(close=False)
-                self._engine, self._pid = _engine(self.url, self.read_only), os.getpid()
+                self._engine, self._pid, self._file = _engine(self.url, self.read_only), os.getpid(), None
             return self._engine
+
+    def _check_file(self) -> None:
+        """That what is written will be found again: a file that was removed stays open, and swallows all."""
+        database = self.url.database
+        if self.url.get_backend_name() != "sqlite" or not database or database.startswith((":", "file:")):
+            return
+        try:
+            there = os.stat(database)
+            identity = there.st_dev, there.st_ino
+        except OSError:
+            identity = None
+        if self._file is None:
+            self._file = identity
+        elif identity != self._file:
+            raise StorageError(
+                f"{self.name} was removed or replaced while it was in use. This event was not written.",
+                value=self.name,
+                remedy="Put the file back; or close() the study and begin anew: study.records has what it knew.",
+            )
 
 
 class _Present(Exception):

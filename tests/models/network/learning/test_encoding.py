@@ -72,8 +72,16 @@ def test_odd_characters_and_mixed_cells():
 
 
 def test_many_states_are_doubted():
-    with pytest.warns(DataWarning, match=r"x \(40\)"):
-        code_table("test", {"x": np.arange(40) / 7, "y": [0, 1] * 20})
+    with pytest.warns(DataWarning, match=r"x \(40\) have a state for more than half"):
+        code_table("test", {"x": np.arange(40), "y": [0, 1] * 20})
+    with pytest.warns(DataWarning, match=r"x hold measured numbers.*\(12 of x\).*LinearGaussianNetwork.learn"):
+        code_table("test", {"x": np.arange(240) % 12 / 7, "y": [0, 1] * 120})
+    code_table("test", {"x": np.arange(240) % 9 / 7})  # a few numbers are states
+
+
+def test_states_that_are_stated_are_not_doubted():
+    cells = np.arange(40) / 8
+    code_table("test", {"x": cells}, {"x": cells.tolist()})
 
 
 @pytest.mark.parametrize(

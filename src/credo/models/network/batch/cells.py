@@ -13,6 +13,9 @@ from credo.models.network.learning.encoding import code_table
 
 __all__ = ["codes_of", "filled"]
 
+# States up to which comparing a column with each is faster than looking its cells up: two take a quarter of the time.
+FEW = 5
+
 
 def codes_of(owner: str, frame: Any, states: Mapping[str, tuple[Any, ...]], target: str | None = None) -> np.ndarray:
     """(nodes, n) int32 in the order of the nodes: −1 where missing, where the node is no column, and of the target.
@@ -69,12 +72,27 @@ def _quick(used: Mapping[str, Any], states: Mapping[str, tuple[Any, ...]], n: in
         series = as_polars(used[node])
         if series.dtype != pl.String:
             return None
+        codes = _text_codes(series, own)
+        if codes is None:
+            return None
+        found[row] = codes
+    return found
+
+
+def _text_codes(series: Any, own: tuple[Any, ...]) -> np.ndarray | None:
+    """The number of each cell's state, −1 where missing; None where a cell is no state."""
+    import polars as pl
+
+    if len(own) > FEW:
         try:
             numbers = series.cast(pl.Enum(own)).to_physical()
         except pl.exceptions.PolarsError:
             return None
-        found[row] = numbers.cast(pl.Int32).fill_null(-1).to_numpy()
-    return found
+        return numbers.cast(pl.Int32).fill_null(-1).to_numpy()
+    codes = np.full(len(series), -1, dtype=np.int8)
+    for number, state in enumerate(own, 1):
+        codes += (series == state).fill_null(False).to_numpy().view(np.int8) * np.int8(number)
+    return codes if np.count_nonzero(codes >= 0) == len(series) - series.null_count() else None
 
 
 def _frame(frame: Any, used: Mapping[str, Any]) -> Any:

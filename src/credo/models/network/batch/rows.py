@@ -61,6 +61,8 @@ def answer_rows(network: BayesianNetwork, codes: np.ndarray, target: str | None,
         status[row] = _by_graph(network, codes[order, row], target, kind, laws[row], logs[row : row + 1], cells[row])
     impossible = status == 1
     laws[impossible], logs[impossible] = np.nan, -np.inf
+    if kind != MAXIMUM:
+        return Answers(laws, logs, codes, impossible)
     filled = np.empty_like(codes)
     filled[order] = cells.T
     return Answers(laws, logs, filled, impossible)
@@ -89,7 +91,8 @@ def _block(
     at = -1 if target is None else program.order.index(target)
     parts, patterns, part_at, part_of = _split(program, cells, at, kind, logs)
     apart = parts[:, at] != -1 if kind == LAW else np.zeros(len(parts), dtype=bool)
-    order = np.lexsort((patterns, apart))
+    # equal patterns side by side, parts that only let a row be last
+    order = np.argsort(patterns.view(np.uint64) >> np.uint64(1) | apart.astype(np.uint64) << np.uint64(63))
     parts = np.ascontiguousarray(parts[order])
     split = len(parts) - int(apart.sum())
     part_laws, part_logs = np.full((len(parts), laws.shape[1]), np.nan), np.zeros(len(parts))

@@ -6,7 +6,8 @@
 `equations`         conditioning in square-root form: pure arrays
 `rows`              many rows, grouped by the cells that they miss
 `columns`           tables to numbers and back
-`learning`          regressions, and EM where cells are missing
+`learned`, `learning`  `learn` and `fit`: regressions, and EM where cells are missing
+`search`, `scores`  arrows from rows: BIC, BGe
 `credible`          answers under draws of the equations
 `conditional`       `ConditionalGaussianNetwork`: discrete nodes above continuous ones
 `mixed_structure`   its nodes, arrows and equations, checked
@@ -14,6 +15,7 @@
 `mixture`           `NormalMixture`: several continuous nodes together
 `mixed_learning`    its tables and equations from rows
 `mixed_sampling`    draws given evidence
+`mixed_weighting`   estimates beyond memory
 `mixed_rows`, `mixed_questions`  many rows
 `documents`         both as JSON
 """

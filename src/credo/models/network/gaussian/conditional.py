@@ -8,7 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from credo.errors import ParameterError, UnavailableError, ZeroProbabilityError
+from credo.errors import (
+    ConvergenceWarning,
+    MemoryLimitError,
+    ParameterError,
+    UnavailableError,
+    ZeroProbabilityError,
+    warn,
+)
 from credo.models.network.definition import NetworkDefinition
 from credo.models.network.files.documents import DocumentFile
 from credo.models.network.gaussian import documents
@@ -64,7 +71,7 @@ class ConditionalGaussianNetwork(MixedRowQuestions, DocumentFile):
     ------
     ParameterError : a discrete node below a continuous one; tables and equations that do not fit the edges
     ZeroProbabilityError : evidence that cannot be
-    MemoryLimitError : too many configurations
+    MemoryLimitError : too many configurations; `marginals` then gives estimates, and warns
     UnavailableError : a law without a density (sd 0)
 
     Notes
@@ -199,17 +206,15 @@ class ConditionalGaussianNetwork(MixedRowQuestions, DocumentFile):
     def marginals(self, evidence: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """{node: {state: probability}} of discrete nodes and {node: (mean, sd)} of continuous ones, observed or not."""
         hard, numbers = checked_evidence(self.structure_, self.states, evidence)
-        graph, found = self._graph(hard, numbers), {}
-        if self.states:
-            laws = self._ask(graph.marginals, hard, numbers)
-            found |= {name: laws[name].to_dict() for name in self.states}
-        for name in self.structure_.continuous:
-            if name in numbers:
-                found[name] = Moments(numbers[name], 0.0)
-            else:
-                law = self._mixture(graph, [name], hard, numbers)
-                found[name] = Moments(law.mean.item(), law.sd.item())
-        return found
+        try:
+            return self._marginals(hard, numbers)
+        except MemoryLimitError as error:
+            warn(
+                f"{error} Until then these marginals are estimates from weighted draws: `estimate_marginals` has their "
+                "standard errors.",
+                ConvergenceWarning,
+            )
+            return dict(self.estimate_marginals(evidence).marginals)
 
     def log_probability(self, evidence: Mapping[str, Any]) -> float:
         """log of P(discrete evidence) times the density of the continuous evidence given it; −∞ where it cannot be."""
@@ -258,6 +263,19 @@ class ConditionalGaussianNetwork(MixedRowQuestions, DocumentFile):
         return self
 
     # -- within --------------------------------------------------------------------------------------------------
+
+    def _marginals(self, hard: Any, numbers: Any) -> dict[str, Any]:
+        graph, found = self._graph(hard, numbers), {}
+        if self.states:
+            laws = self._ask(graph.marginals, hard, numbers)
+            found |= {name: laws[name].to_dict() for name in self.states}
+        for name in self.structure_.continuous:
+            if name in numbers:
+                found[name] = Moments(numbers[name], 0.0)
+            else:
+                law = self._mixture(graph, [name], hard, numbers)
+                found[name] = Moments(law.mean.item(), law.sd.item())
+        return found
 
     def _evaluated(
         self, component: Component, hard: Mapping[str, Any], numbers: Mapping[str, float], targets: list[str]

@@ -15,6 +15,7 @@ from credo.models.network.gaussian import documents
 from credo.models.network.gaussian.columns import columns_of, numbers_of, with_columns
 from credo.models.network.gaussian.equation import LinearGaussian
 from credo.models.network.gaussian.equations import lower_factor, residual, responses, whitened
+from credo.models.network.gaussian.learned import LearnsFromRows
 from credo.models.network.gaussian.rows import conditional_moments, log_densities
 from credo.models.network.gaussian.structure import (
     checked_equations,
@@ -46,7 +47,7 @@ class Moments(NamedTuple):
 
 
 @register
-class LinearGaussianNetwork(DocumentFile):
+class LinearGaussianNetwork(LearnsFromRows, DocumentFile):
     """xᵢ = bᵢ + Σⱼ wᵢⱼ xⱼ + N(0, sdᵢ²), the sum over the parents of i: all nodes together are a multivariate normal.
 
     Parameters
@@ -64,6 +65,7 @@ class LinearGaussianNetwork(DocumentFile):
     equations_ : node → `LinearGaussian`
     posterior_, result_ : after `fit` by "bayes": node → its regression's `LinearPosterior`, without parents a
         `LevelBelief`; how it went
+    structure_ : after `learn`: the `LearnedStructure`; else None
 
     Raises
     ------
@@ -100,6 +102,7 @@ class LinearGaussianNetwork(DocumentFile):
     kind = "linear-Gaussian network"
     keys = documents.LINEAR_KEYS
     applied_by = "credo network show {}"
+    structure_: Any = None
 
     def __init__(
         self,
@@ -276,40 +279,6 @@ class LinearGaussianNetwork(DocumentFile):
         filled = np.where(missing & possible[:, None], means, x)
         made = {node: filled[:, j] for j, node in enumerate(self.nodes) if missing[:, j].any()}
         return with_columns(owner, frame, self.nodes, made)
-
-    def fit(
-        self,
-        frame: Any,
-        *,
-        method: str = "bayes",
-        sample_weight: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-    ) -> LinearGaussianNetwork:
-        """Learn the equations from rows, one regression a node.
-
-        Parameters
-        ----------
-        frame : as of `predict`, with a column for each node
-        method : "bayes": posterior means of `cr.LinearRegression` with its default prior (of a node without parents:
-            the flat one), kept in `posterior_`; sd is 1/√E[1/sd²]. "mle": least squares; where cells are missing, EM
-        sample_weight (n,) : how often a row counts; of complete rows
-        tol, max_iter : of EM: a relative rise of the log-likelihood
-
-        Raises
-        ------
-        DataError : missing cells under "bayes"; no column for a node. NotIdentifiedError : rows that do not determine
-            the coefficients.
-        """
-        from credo.models.network.gaussian.learning import fit_equations
-
-        owner = f"{OWNER}.fit"
-        columns, n = columns_of(owner, frame, self.nodes)
-        x = numbers_of(owner, columns, n, self.nodes)
-        fitted = fit_equations(owner, x, self._parents, method, sample_weight, tol, max_iter)
-        self.equations_, self.posterior_, self.result_ = fitted
-        self.__dict__.pop("_system", None)
-        return self
 
     # -- within --------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 `counts`, `count_kernels`  how often each state comes with each configuration of the parents
 `scores`        BIC, AIC, BDeu, K2, log-likelihood: sums over families
 `structure`, `acyclicity`  parents without a cycle; which arrows equivalent structures share; who reaches whom
-`gains`, `moves`, `hill_climbing`  what each change of one edge gains, and a search by these
+`gains`, `moves`, `climbing`, `hill_climbing`  what each change of one edge gains, and a search by these
 `independence`, `constraints`  tests of independence, and a structure from them (PC)
 `trees`         Chow–Liu, and trees beside a class
 `strengths`     how often an edge is found again in rows drawn again

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CodedTable", "code_table", "table_columns"]
 
-# A column with more states than this share of its rows is an identifier or a measurement more likely than a category.
-_TOO_MANY = 0.5
+# A column with more states than this share of its rows is an identifier or a measurement more likely than a category;
+# and so is one with more than so many numbers that are not whole.
+_TOO_MANY, _MEASURED = 0.5, 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,10 +265,19 @@ def _places(owner: str, name: str, values: list[Any], states: tuple[Any, ...]) -
 
 
 def _warn_of_many(owner: str, columns: Mapping[str, pl.Series], known: Any, given: Any) -> None:
+    free = {name: series for name, series in columns.items() if name not in given}
+    measured = [name for name in free if len(known[name]) > _MEASURED and isinstance(known[name][0], float)]
+    if measured:
+        warn(
+            f"{owner}: column(s) {', '.join(measured[:8])} hold measured numbers, each of which "
+            f"({len(known[measured[0]])} of {measured[0]}) becomes a state of its own. Cut them into a few intervals; "
+            "or learn a network of real numbers: LinearGaussianNetwork.learn (`credo network learn --kind gaussian`).",
+            DataWarning,
+        )
     many = [
         f"{name} ({len(known[name])})"
-        for name, series in columns.items()
-        if name not in given and len(known[name]) > max(10.0, _TOO_MANY * len(series))
+        for name, series in free.items()
+        if name not in measured and len(known[name]) > max(10.0, _TOO_MANY * len(series))
     ]
     if many:
         warn(

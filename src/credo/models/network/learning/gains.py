@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -10,28 +11,36 @@ from credo.models.network.learning.counts import DENSE_CELLS, Counter, compresse
 from credo.models.network.learning.rows import CodedRows
 from credo.models.network.learning.scores import Score
 
-__all__ = ["Gains"]
+__all__ = ["FamilyGains", "Gains"]
 
 
-class Gains:
+class FamilyGains:
     """Scores of families, one node more or less: every move of a search is a sum of one or two of these.
 
+    names : of the nodes
     toggles[a, b] : the score of b's family with a among its parents (out of them, if it was one) minus that without
     known[a, b] : whether it has been computed for b's family as it is
     families : the score of each node's family as it is
     n_counted : families scored so far
 
-    A family is counted from its rows by one pass over one column; a parent less is a sum over the counts at hand.
+    A subclass scores one family (`_score_of`), and may score many with one parent more at once (`_extend`).
     """
 
-    def __init__(self, rows: CodedRows, score: Score, dense_cells: int = DENSE_CELLS) -> None:
-        self.rows, self.score, self.dense_cells = rows, score, dense_cells
-        d = len(rows.sizes)
+    def __init__(self, names: Sequence[str]) -> None:
+        d = len(names)
+        self.names = tuple(names)
         self.parents: list[tuple[int, ...]] = [()] * d
         self.toggles, self.known = np.zeros((d, d)), np.zeros((d, d), dtype=bool)
         self.families = np.zeros(d)
         self._scores: dict[tuple[int, tuple[int, ...]], float] = {}
-        self._counter = Counter(rows, dense_cells)
+
+    def _score_of(self, child: int, parents: tuple[int, ...]) -> float:
+        raise NotImplementedError
+
+    def _extend(self, child: int, candidates: list[int]) -> None:
+        """Score the family of `child` with each candidate as one more parent."""
+        for candidate in candidates:
+            self._scored(child, tuple(sorted((*self.parents[child], candidate))))
 
     @property
     def n_counted(self) -> int:
@@ -59,12 +68,23 @@ class Gains:
 
     def _scored(self, child: int, parents: tuple[int, ...]) -> float:
         if (child, parents) not in self._scores:
-            counts = self._counter.count(child, parents)
-            self._scores[child, parents] = self.score.of_family(counts)
+            self._scores[child, parents] = self._score_of(child, parents)
         return self._scores[child, parents]
 
+
+class Gains(FamilyGains):
+    """Of rows of states: a family is counted by one pass over one column; a parent less is a sum over the counts at
+    hand."""
+
+    def __init__(self, rows: CodedRows, score: Score, dense_cells: int = DENSE_CELLS) -> None:
+        super().__init__(rows.names)
+        self.rows, self.score, self.dense_cells = rows, score, dense_cells
+        self._counter = Counter(rows, dense_cells)
+
+    def _score_of(self, child: int, parents: tuple[int, ...]) -> float:
+        return self.score.of_family(self._counter.count(child, parents))
+
     def _extend(self, child: int, candidates: list[int]) -> None:
-        """Score the family of `child` with each candidate as one more parent."""
         if not candidates:
             return
         family, sizes = self.parents[child], self.rows.sizes

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from credo.models.network.learning.acyclicity import Ancestry
-from credo.models.network.learning.gains import Gains
+from credo.models.network.learning.gains import FamilyGains
 from credo.models.network.learning.structure import Move
 
 __all__ = ["Constraints", "Searcher", "KINDS"]
@@ -31,7 +31,7 @@ class Searcher:
     equal, and the first of them is taken: additions, then deletions, then reversals, by number of parent and child.
     """
 
-    def __init__(self, gains: Gains, constraints: Constraints, parents: list[tuple[int, ...]]) -> None:
+    def __init__(self, gains: FamilyGains, constraints: Constraints, parents: list[tuple[int, ...]]) -> None:
         d = len(parents)
         self.gains, self.constraints = gains, constraints
         self._zobrist = np.random.default_rng(0).integers(2**63, size=(d, d), dtype=np.uint64)
@@ -116,5 +116,5 @@ class Searcher:
             self.apply(move)
 
     def named(self, move: tuple[int, int, int]) -> Move:
-        names = self.gains.rows.names
+        names = self.gains.names
         return Move(KINDS[move[0]], names[move[1]], names[move[2]], self.gain(move))

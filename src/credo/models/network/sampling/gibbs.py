@@ -21,6 +21,9 @@ __all__ = ["gibbs"]
 TRIALS = 64
 # Above this chains disagree (the house's certificate).
 LARGEST_RHAT = 1.01
+# Sweeps of a chain where it is left to us how many: first, and at most. Alarm, whose tables are full of .99 and .01,
+# settles after some 40,000. And numbers that all chains keep: 256 MB.
+FIRST_DRAWS, MOST_DRAWS, MOST_KEPT = 5_000, 80_000, 1 << 26
 
 
 def gibbs(
@@ -29,7 +32,7 @@ def gibbs(
     rng: np.random.Generator,
     *,
     n_chains: int = 4,
-    n_draws: int = 5_000,
+    n_draws: int | None = None,
     n_warmup: int = 1_000,
 ) -> MarginalEstimates:
     """Marginals given evidence from chains that draw one block of hidden nodes at a time.
@@ -37,14 +40,16 @@ def gibbs(
         P(x_B | all others) ∝ ∏ of the tables that hold a node of the block B
 
     Nodes that tables with zeros lock to each other (what is determined with what determines it) are one block, so that
-    both nodes of "equal", or a sum and its parts, move at once; all other nodes are blocks of their own.
+    both nodes of "equal", or a sum and its parts, move at once; small blocks that near-zeros bind to each other are one
+    too. All other nodes are blocks of their own.
 
     Parameters
     ----------
     definition : the network
     evidence : {node: state}, or likelihoods of the states
     n_chains, n_draws, n_warmup : chains, sweeps that are kept of each, and sweeps before; first states are forward
-        draws, taken in proportion to their weights
+        draws, taken in proportion to their weights. n_draws None: 5,000, doubled while the chains have not settled, up
+        to 80,000
 
     Returns
     -------
@@ -76,21 +81,35 @@ def gibbs(
     """
     arrays = NetworkArrays.of(definition)
     seen = arrays.findings(evidence)
-    counts = [
-        checked_count("gibbs", name, value, least)
-        for name, value, least in (("n_chains", n_chains, 1), ("n_draws", n_draws, 4), ("n_warmup", n_warmup, 0))
-    ]
+    chains = checked_count("gibbs", "n_chains", n_chains, 1)
+    warmup = checked_count("gibbs", "n_warmup", n_warmup, 0)
+    draws = FIRST_DRAWS if n_draws is None else checked_count("gibbs", "n_draws", n_draws, 4)
     hidden = np.array([v for v in range(len(arrays.sizes)) if v not in seen.hard], dtype=np.int64)
     blocks = blocks_of(arrays, seen)
     _warn_of_zeros(arrays, blocks)
     units = units_of(arrays, seen, blocks.groups)
-    first, *streams = rng.spawn(counts[0] + 1)
-    states = _first_states(arrays, seen, counts[0], first)
-    walks = np.stack([
-        _walk(units, hidden, state, counts[1], counts[2], stream)
-        for state, stream in zip(states, streams, strict=True)
-    ])  # fmt: skip
-    return _estimates(arrays, seen, hidden, walks)
+    first, *streams = rng.spawn(chains + 1)
+    states = _first_states(arrays, seen, chains, first)
+
+    def walked(sweeps: int) -> np.ndarray:
+        pairs = zip(states, streams, strict=True)
+        return np.stack([_walk(units, hidden, state, sweeps, stream) for state, stream in pairs])
+
+    walks = walked(draws + warmup)[:, warmup:]
+    most = draws if n_draws is not None else min(MOST_DRAWS, MOST_KEPT // max(1, chains * len(hidden)))
+    while True:
+        found, blame = _estimates(arrays, seen, hidden, walks)
+        settled = found.rhat <= LARGEST_RHAT and found.ess >= LEAST_ESS
+        if settled or 2 * walks.shape[1] > most:
+            break
+        walks = np.concatenate([walks, walked(walks.shape[1])], axis=1)
+    if not settled:
+        warn(
+            f"Gibbs sampling: the chains have not settled (R̂ {found.rhat:.3f}{f' at {blame}' if blame else ''}, "
+            f"effective size {found.ess:.0f} of {found.n_samples:,}). Draw more, or use likelihood weighting.",
+            ConvergenceWarning,
+        )
+    return found
 
 
 def _warn_of_zeros(arrays: NetworkArrays, blocks: Blocks) -> None:
@@ -119,13 +138,11 @@ def _first_states(arrays: NetworkArrays, seen: Findings, n: int, rng: np.random.
     )  # fmt: skip
 
 
-def _walk(
-    units: Units, hidden: np.ndarray, state: np.ndarray, n_draws: int, n_warmup: int, rng: np.random.Generator
-) -> np.ndarray:
-    """One chain: (draws, hidden) states."""
+def _walk(units: Units, hidden: np.ndarray, state: np.ndarray, sweeps: int, rng: np.random.Generator) -> np.ndarray:
+    """So many sweeps of one chain: (sweeps, hidden) states; `state` is where it then is."""
     from credo.models.network.sampling.gibbs_kernel import sweep
 
-    out = np.empty((n_draws + n_warmup, len(hidden)), dtype=np.int32)
+    out = np.empty((sweeps, len(hidden)), dtype=np.int32)
     n = len(units.states)
     rows = max(1, (1 << 20) // max(1, n))  # random numbers at a time: 8 MiB
     room = np.empty(int(units.states.max(initial=1)))
@@ -134,10 +151,13 @@ def _walk(
         part = out[start : start + rows]
         arguments: Any = (state, *fields, hidden, rng.random((len(part), n)), room, part)
         sweep(*arguments)
-    return out[n_warmup:]
+    return out
 
 
-def _estimates(arrays: NetworkArrays, seen: Findings, hidden: np.ndarray, walks: np.ndarray) -> MarginalEstimates:
+def _estimates(
+    arrays: NetworkArrays, seen: Findings, hidden: np.ndarray, walks: np.ndarray
+) -> tuple[MarginalEstimates, str]:
+    """What the chains say, and the node on which they disagree most."""
     from credo.diagnostics import ess, mcse, rhat
 
     n = walks.shape[0] * walks.shape[1]
@@ -162,10 +182,4 @@ def _estimates(arrays: NetworkArrays, seen: Findings, hidden: np.ndarray, walks:
         laws[node] = dict(zip(arrays.states[node], p.tolist(), strict=True))
         errors[node] = error
     least = min(least, float(n))
-    if worst > LARGEST_RHAT or least < LEAST_ESS:
-        warn(
-            f"Gibbs sampling: the chains have not settled (R̂ {worst:.3f}{f' at {blame}' if blame else ''}, effective "
-            f"size {least:.0f} of {n:,}). Draw more, or use likelihood weighting.",
-            ConvergenceWarning,
-        )
-    return MarginalEstimates(laws, errors, float("nan"), float("nan"), "gibbs", least, n, worst)
+    return MarginalEstimates(laws, errors, float("nan"), float("nan"), "gibbs", least, n, worst), blame
