@@ -9,8 +9,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from credo.blocks.source import Source
 from credo.errors import DataError, ParameterError
+from credo.numerics.readable import count
 
-__all__ = ["checked_rows", "checked_weights", "column_names", "note_columns", "require_range"]
+__all__ = ["checked_rows", "checked_weights", "column_names", "note_columns", "require_range", "validated"]
 
 # Sums of squares of larger values overflow.
 LARGEST = 1e149
@@ -19,8 +20,39 @@ LARGEST = 1e149
 def checked_rows(model: Any, X: Any, **how: Any) -> np.ndarray:
     """Rows (n, P) for a fitted model, with the columns it was fitted to; `how` goes to `validate_data`."""
     check_is_fitted(model)
-    rows: Any = validate_data(model, X, reset=False, **how)
-    return rows
+    return validated(model, X, reset=False, **how)
+
+
+def validated(model: Any, X: Any, *y: Any, **how: Any) -> Any:
+    """`validate_data`, whose error for cells that are no finite numbers says where the first is, and what helps.
+
+    Raises
+    ------
+    DataError : NaN or infinity in X or y
+    """
+    try:
+        return validate_data(model, X, *y, **how)
+    except ValueError as error:
+        said = str(error).partition("\n")[0]
+        if not said.startswith("Input") or ("NaN" not in said and "infinity" not in said):
+            raise
+    rows = _not_finite(y[0] if said.startswith("Input y") else X)
+    where = f" {count(len(rows), 'such row')}, the first is row {rows[0]}." if rows else ""
+    raise DataError(
+        f"{type(model).__name__}: {said}{where}",
+        rows=rows[:20],
+        remedy="Drop or impute those rows; `NaiveBayes`, mixtures and `credo fit` take missing cells.",
+    )
+
+
+def _not_finite(cells: Any) -> list[int]:
+    """Rows with NaN or infinity in them; [] where cells are no numbers."""
+    try:
+        cells = cells.tocoo() if hasattr(cells, "tocoo") else np.asarray(cells, dtype=np.float64)
+    except (TypeError, ValueError):  # pandas.NA
+        return []
+    at = cells.row[~np.isfinite(cells.data)] if hasattr(cells, "row") else np.nonzero(~np.isfinite(cells))[0]
+    return np.unique(at).tolist()
 
 
 def checked_weights(owner: str, sample_weight: Any, X: Any) -> np.ndarray | None:

@@ -8,13 +8,12 @@ import numpy as np
 from scipy.special import expit, ndtr
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from credo.distributions.categorical import Categorical
 from credo.distributions.likelihoods import BernoulliLogit, BernoulliProbit, CategoricalLogit
 from credo.errors import DataError, ParameterError
 from credo.kernels import Kernel
-from credo.models.columns import checked_rows, checked_weights
+from credo.models.columns import checked_rows, checked_weights, validated
 from credo.models.evidence import Outcomes
 from credo.models.gaussian_process.class_kernels import ClassKernels
 from credo.models.gaussian_process.latent import LatentFit
@@ -113,7 +112,7 @@ class GaussianProcessClassifier(ClassifierMixin, LatentEstimator):
         if not (isinstance(self.link, str) and self.link in LINKS):
             raise ParameterError(self._owner, "link", f"one of {tuple(LINKS)}", self.link)
         mean, rng = self._constant(), as_generator(self.random_state)
-        X, y = validate_data(self, X, y, dtype=np.float64)
+        X, y = validated(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         weights = checked_weights(self._owner, sample_weight, X)
         classes, codes = np.unique(y, return_inverse=True)

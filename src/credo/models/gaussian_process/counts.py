@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import xlogy
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from credo.distributions.likelihoods import Likelihood, NegativeBinomialLog, PoissonLog
 from credo.errors import DataError, NotIdentifiedError, ParameterError
-from credo.models.columns import checked_rows, checked_weights
+from credo.models.columns import checked_rows, checked_weights, validated
 from credo.models.evidence import Outcomes
 from credo.models.gaussian_process.latent import LatentFit
 from credo.models.gaussian_process.latent_estimator import LatentEstimator
@@ -47,7 +47,7 @@ class LatentCounts(RegressorMixin, LatentEstimator):
         """
         self._options()
         mean, rng = self._constant(), as_generator(self.random_state)
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        X, y = validated(self, X, y, dtype=np.float64, y_numeric=True)
         y = counts(self._owner, y)
         weights, shift = checked_weights(self._owner, sample_weight, X), self._offset(offset, len(X), "fit")
         if weights is not None:

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from credo.diagnostics.information import LeaveOneOut
 from credo.distributions.multivariate_normal import MultivariateNormal
@@ -15,7 +15,7 @@ from credo.distributions.normal import Normal
 from credo.errors import DataWarning, ParameterError, UnavailableError, warn
 from credo.inference.result import Result
 from credo.kernels import Kernel
-from credo.models.columns import checked_rows, checked_weights
+from credo.models.columns import checked_rows, checked_weights, validated
 from credo.models.convergence import FitConvergenceWarning
 from credo.models.evidence import Evidence, Outcomes
 from credo.models.gaussian_process import reading
@@ -148,7 +148,7 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
         slopes : (X, columns, values) or (X, columns, values, sd): ∂f/∂x_column at rows X (m, d), `columns` a number or
             one for each, seen with noise of that sd (0 where not given)
         """
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        X, y = validated(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         weights = checked_weights(OWNER, sample_weight, X)
         vars(self).pop("latent_", None)
         if is_robust(self.noise):
@@ -300,7 +300,7 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
         """
         check_is_fitted(self, "units_")
         require_normal(self, "update")
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=False)
+        X, y = validated(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=False)
         if (y.ndim == 1) != self.single_ or (y.ndim == 2 and y.shape[1] != self.units_.unit.size):
             raise ParameterError(f"{OWNER}.update", "y", f"of {self.units_.unit.size} targets, as in fit", y.shape)
         if len(self.theta_draws_):
@@ -396,7 +396,7 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
         """log p(y_i | x_i, the other rows) of the rows of `fit`, in closed form at its hyperparameters; targets are
         summed. Hyperparameters that were integrated over are weighed again by what the row said of them."""
         check_is_fitted(self, "units_")
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=False)
+        X, y = validated(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, reset=False)
         if hasattr(self, "latent_"):
             return leave_one_out_robust(self, X, sample_weight)
         weights = checked_weights(OWNER, sample_weight, X)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from credo.blocks.array import ArraySource
 from credo.blocks.source import Source
@@ -17,7 +17,7 @@ from credo.distributions.likelihoods import Likelihood
 from credo.distributions.scalar import ScalarFamily
 from credo.errors import ConvergenceWarning, DataError, ParameterError, UnavailableError
 from credo.inference.exact.sparse import is_sparse
-from credo.models.columns import checked_rows, checked_weights, note_columns, require_range
+from credo.models.columns import checked_rows, checked_weights, note_columns, require_range, validated
 from credo.models.copies import merged
 from credo.models.evidence import Evidence
 from credo.models.glm.equations import predictors
@@ -88,7 +88,7 @@ class GlmEstimator(Readable, BaseEstimator):
                     f"{owner}.fit", "y, sample_weight and offset", "None for a source, whose blocks carry them", y
                 )
             return X
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], accept_sparse="csr")
+        X, y = validated(self, X, y, dtype=[np.float64, np.float32], accept_sparse="csr")
         require_range(X)
         y = self._checked_outcomes(y)
         weights = checked_weights(owner, sample_weight, X)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from credo.diagnostics.information import LeaveOneOut
 from credo.distributions import noise as noise_models
@@ -15,7 +15,7 @@ from credo.errors import NotIdentifiedError, ParameterError
 from credo.inference.exact.leave_one_out import linear_leave_one_out
 from credo.inference.exact.linear_gaussian import NoisePrior
 from credo.inference.result import Result
-from credo.models.columns import checked_rows, checked_weights, require_range
+from credo.models.columns import checked_rows, checked_weights, require_range, validated
 from credo.models.copies import merged
 from credo.models.evidence import Evidence, Outcomes
 from credo.models.kernel_ridge.equations import solve
@@ -109,7 +109,7 @@ class KernelRidge(Readable, MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit to X (n, d) and y (n,) or (n, targets)."""
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        X, y = validated(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         require_range(X)
         weights = checked_weights("KernelRidge", sample_weight, X)
         scale, noise_prior = self._noise()

@@ -7,14 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from credo.blocks.array import ArraySource
 from credo.blocks.source import Block, Source
 from credo.distributions.normal import LOG_2PI
 from credo.errors import DataError, DataWarning, ParameterError, warn
 from credo.inference.em import EMFit, EMModel
-from credo.models.columns import checked_rows, checked_weights, note_columns, require_range
+from credo.models.columns import checked_rows, checked_weights, note_columns, require_range, validated
 from credo.models.mixture.base import EMEstimator, log_total, threads_for
 from credo.models.mixture.expectation import CHUNK, log_weights, normalise
 from credo.models.mixture.moments import effective
@@ -173,7 +173,7 @@ class RegressionMixture(RegressorMixin, EMEstimator):
                 raise DataError("RegressionMixture needs blocks that carry y (rows,).", value=None)
             note_columns(self, X, first.X.shape[1])
             return self._fit_source(X)
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True, ensure_min_samples=2)
+        X, y = validated(self, X, y, dtype=[np.float64, np.float32], y_numeric=True, ensure_min_samples=2)
         require_range(X)
         return self._fit_source(ArraySource(X, y, checked_weights("RegressionMixture", sample_weight, X)))
 

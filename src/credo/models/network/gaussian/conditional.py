@@ -204,7 +204,14 @@ class ConditionalGaussianNetwork(MixedRowQuestions, DocumentFile):
         return (mean.item(), covariance.item()) if isinstance(target, str) else (mean, covariance)
 
     def marginals(self, evidence: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """{node: {state: probability}} of discrete nodes and {node: (mean, sd)} of continuous ones, observed or not."""
+        """{node: {state: probability}} of discrete nodes and {node: (mean, sd)} of continuous ones, observed or not.
+
+        Beyond memory they are `estimate_marginals`'s, with a warning.
+
+        Raises
+        ------
+        NumericalError : beyond memory, and none of the draws agrees with the evidence
+        """
         hard, numbers = checked_evidence(self.structure_, self.states, evidence)
         try:
             return self._marginals(hard, numbers)
