@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
-from credo.diagnostics.psis import psis
+from credo.diagnostics.psis import MIN_DRAWS, psis
 from credo.numerics.lattice import halton_points
 from credo.numerics.random import as_generator
 from credo.saving.registry import register
@@ -180,7 +180,10 @@ class WeightedDraws:
         log_weight, away = np.log(self.weights[inside]), self.points[inside] - self.mean
         with np.errstate(divide="ignore"):
             products = log_weight[:, None] + 2.0 * np.log(np.abs(away))
-        return max(float(psis(each[np.isfinite(each)]).k_hat) for each in products.T)
+        if np.count_nonzero(inside) < MIN_DRAWS:  # weights that all but a few points have lost
+            return np.inf
+        apart = (each[np.isfinite(each)] for each in products.T)
+        return max((float(psis(each).k_hat) for each in apart if each.size >= MIN_DRAWS), default=-np.inf)
 
     def variance_ess(self) -> float:
         """Effective number of points behind the variances, the smallest over coordinates.

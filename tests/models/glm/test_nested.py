@@ -78,6 +78,18 @@ def test_a_lone_gaussian_is_not_certified_where_it_is_short():
     assert draws.variance_k() > 0.7
 
 
+def test_weights_that_few_points_keep_certify_nothing():
+    """On 2,000 × 100,000 sparse counts one point had all the weight, and k̂ of variances nothing to look at."""
+    points = np.random.default_rng(0).normal(size=(400, 2))
+    points[:, 1] = 3.0
+    for kept in (1, 24):
+        weights = np.where(np.arange(400) < kept, 1.0 / kept, 0.0)
+        draws = WeightedDraws(points, weights, weights @ points, np.eye(2), np.inf, float(kept), 0.0)
+        assert draws.variance_k() == np.inf
+    even = WeightedDraws(points, np.full(400, 1.0 / 400), points.mean(axis=0), np.eye(2), 0.0, 400.0, 0.0)
+    assert even.variance_k() < 0.5  # a coordinate that never moves is passed over
+
+
 @functools.cache
 def in_the_unit_of_the_data(n, p):
     return cr.GammaRegression().fit(*gamma_rows(n, p))
