@@ -94,6 +94,16 @@ def test_posteriors(name):
         assert float(row["log_evidence"]) == pytest.approx(evidence, abs=0.05)
 
 
+@pytest.mark.slow
+def test_the_tail_of_dugongs_is_seen():
+    """What `test_posteriors` expects to fail by is one per cent of two sds, and no more."""
+    posterior, exact = POSTERIORS[TAIL]().fit(random_state=0), KNOWN[TAIL]["exact"]
+    for key, (mean, sd) in exact.items():
+        assert abs(entry(posterior.mean, key) - mean) < PROMISED * sd, key
+        assert abs(entry(posterior.sd, key) / sd - 1.0) < (0.02 if key in ("alpha", "beta") else 4.0 * PROMISED), key
+    assert posterior.log_evidence == pytest.approx(KNOWN[TAIL]["log_evidence"], abs=PROMISED)
+
+
 def test_judging():
     """Four errors are four errors, of the mean or of the sd, whichever is worse."""
     posterior = POSTERIORS["dogs-dogs_hierarchical"]().fit(random_state=0)

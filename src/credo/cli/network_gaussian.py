@@ -80,11 +80,12 @@ def _with_arrows(frame: pl.DataFrame, path: str) -> Any:
 
 def told_numbers(network: Any, rows: int, structure: str, name: str) -> tuple[dict[str, Any], list[str]]:
     """(document, lines) on what was learned."""
+    from credo.cli.network_parts import undirected
     from credo.cli.text import bullets
     from credo.numerics.readable import count, number
 
     chosen = network.structure_
-    open_ = _undirected(network)
+    open_ = undirected(network)
     arrows = [f"{a} {'—' if (a, b) in open_ else '→'} {b}" for a, b in network.edges]
     document = {
         "kind": network.kind, "data": name, "rows": rows, "nodes": list(network.nodes),
@@ -104,16 +105,3 @@ def told_numbers(network: Any, rows: int, structure: str, name: str) -> tuple[di
     if chosen is not None:
         lines.append(f"{chosen.score_name} {number(chosen.score, 7)}.")
     return document, lines
-
-
-def _undirected(network: Any) -> set[tuple[str, str]]:
-    import numpy as np
-
-    from credo.models.network.learning import essential_graph
-
-    place = {node: i for i, node in enumerate(network.nodes)}
-    edges = np.zeros((len(place), len(place)), dtype=bool)
-    for a, b in network.edges:
-        edges[place[a], place[b]] = True
-    either = essential_graph(edges)
-    return {(a, b) for a, b in network.edges if either[place[b], place[a]]}

@@ -94,11 +94,12 @@ def _with_arrows(frame: pl.DataFrame, states: Any, path: str, options: dict[str,
 
 def told(found: Any, frame: pl.DataFrame, structure: str, name: str) -> tuple[dict[str, Any], list[str]]:
     """(document, lines) on what was learned."""
+    from credo.cli.network_parts import undirected
     from credo.cli.text import bullets
     from credo.numerics.readable import count, number
 
     d, chosen = found.definition, found.structure
-    open_ = _undirected(d)
+    open_ = undirected(d)
     document = {
         "kind": "network", "data": name, "rows": frame.height, "nodes": list(d.nodes),
         "edges": [{"parent": a, "child": b, "directed": (a, b) not in open_} for a, b in d.edges],
@@ -121,17 +122,3 @@ def told(found: Any, frame: pl.DataFrame, structure: str, name: str) -> tuple[di
     if chosen is not None and chosen.result is not None and chosen.result.inference == "structural_em":
         lines.append(f"Cells are missing: structural EM, in {count(chosen.result.n_iter, 'round')}.")
     return document, lines
-
-
-def _undirected(d: Any) -> set[tuple[str, str]]:
-    """Arrows that structures of the same independences have the other way round."""
-    import numpy as np
-
-    from credo.models.network.learning import essential_graph
-
-    place = {node: i for i, node in enumerate(d.nodes)}
-    edges = np.zeros((len(place), len(place)), dtype=bool)
-    for a, b in d.edges:
-        edges[place[a], place[b]] = True
-    either = essential_graph(edges)
-    return {(a, b) for a, b in d.edges if either[place[b], place[a]]}

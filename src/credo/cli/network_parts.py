@@ -12,7 +12,7 @@ from credo.errors import DataError, ParameterError
 
 __all__ = [
     "arrows_of", "at_line", "belief_tables", "checked_network_output", "cuts_of", "header", "in_words", "listed",
-    "open_any", "open_network", "parsed", "refuse_decisions", "state_of", "unset", "write_network_file",
+    "open_any", "open_network", "parsed", "refuse_decisions", "state_of", "undirected", "unset", "write_network_file",
 ]  # fmt: skip
 
 ENDINGS = (".bif", ".xmlbif", ".bifxml", ".xml", ".uai", ".net", ".credo")
@@ -289,3 +289,17 @@ def arrows_of(path: str) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[An
 
 
 HEADERS = (["parent", "child"], ["from", "to"], ["source", "target"])
+
+
+def undirected(network: Any) -> set[tuple[str, str]]:
+    """Arrows that structures of the same independences have the other way round."""
+    import numpy as np
+
+    from credo.models.network.learning import essential_graph
+
+    place = {node: i for i, node in enumerate(network.nodes)}
+    edges = np.zeros((len(place), len(place)), dtype=bool)
+    for a, b in network.edges:
+        edges[place[a], place[b]] = True
+    either = essential_graph(edges)
+    return {(a, b) for a, b in network.edges if either[place[b], place[a]]}
