@@ -1,4 +1,4 @@
-"""Series in time: AR(K), ARMA(1, 1), GARCH(1, 1), a hidden chain of two states."""
+"""Series in time: AR(K), ARMA(1, 1), GARCH(1, 1), hidden chains of two states."""
 
 from __future__ import annotations
 
@@ -68,9 +68,25 @@ def hidden_markov() -> cr.Model:
     return m
 
 
+def drive(emission: Callable[[Any], Any], logs: bool) -> cr.Model:
+    """Does a basketball player drive to the basket? Two states, each with its 1/speed and distance from the hoop."""
+    t = numbers("bball_drive")
+    u, v = (np.log(t[k]) if logs else t[k] for k in "uv")
+    m = cr.Model()
+    theta = [m.latent(f"theta{k}", cr.Dirichlet(row)) for k, row in enumerate(([4.0, 2.0], [2.0, 4.0]), 1)]
+    low = None if logs else 0.0
+    phi, lam = (m.latent(name, cr.Normal([0.0, 3.0], 1.0), low=low, ordered=True) for name in ("phi", "lambda"))
+    z = m.chain("z", [0.5, 0.5], cr.math.concat(*(row.reshape(1, 2) for row in theta)), shape=len(u))
+    for name, parameter, y in (("u", phi, u), ("v", lam, v)):
+        m.observed(name, emission(parameter[z]), y)
+    return m
+
+
 POSTERIORS: dict[str, Callable[[], cr.Model]] = {
     "arK-arK": autoregression,
     "arma-arma11": arma,
+    "bball_drive_event_0-hmm_drive_0": lambda: drive(cr.Exponential, logs=False),
+    "bball_drive_event_1-hmm_drive_1": lambda: drive(lambda mean: cr.Normal(mean, 0.1), logs=True),
     "garch-garch11": garch,
     "hmm_example-hmm_example": hidden_markov,
 }

@@ -36,6 +36,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_table(saved / "new.csv", {"id": ["007", "008", "009"], "subject": ["p01", "new", "p18"], "days": [3, 3, 9]})
     write_table(saved / "bare.csv", {"subject": ["p01"], "dayss": [3]})
     write_table(saved / "hole.csv", {"subject": ["p01", "p02", "p03"], "days": [3, None, 2]})
+    write_table(saved / "holes.csv", {"subject": ["p01", "p02"], "days": [None, None]})
     write_table(saved / "trials.csv", {"x": [0.0, 0.0], "n": [10, 20]})
     return saved
 
@@ -76,6 +77,27 @@ def test_decisions_files_and_seeds(credo, saved, tmp_path) -> None:
     assert one != two
 
 
+def test_a_row_that_lacks_a_cell_has_no_prediction_and_the_others_theirs(credo, saved, tmp_path) -> None:
+    done = credo("predict", saved / "sleep.credo", saved / "hole.csv", "--keep", "subject", "--json")
+    assert done.code == 0, done.err
+    rows = done.json["predictions"]
+    assert [row["subject"] for row in rows] == ["p01", "p02", "p03"]
+    assert [row["mean"] is None for row in rows] == [row["upper"] is None for row in rows] == [False, True, False]
+    complete = write_table(tmp_path / "complete.csv", {"subject": ["p01", "p03"], "days": [3, 2]})
+    expected = cr.load(saved / "sleep.credo").predict(complete).mean
+    np.testing.assert_allclose([rows[0]["mean"], rows[2]["mean"]], expected, rtol=1e-12)
+    assert "1 of 3 rows have no prediction, as cells are missing in days (1); the first is row 2" in done.err
+    written = credo("predict", saved / "sleep.credo", saved / "hole.csv", "-q").out.splitlines()
+    assert written[2] == ",,,,,"
+    holes = write_table(tmp_path / "x.csv", {"x": [None, 0.5], "n": [10, 20]})
+    classes = credo("predict", saved / "hit.credo", holes, "--reject", "0.2", "--json").json["predictions"]
+    assert set(classes[0].values()) == {None}
+    assert None not in classes[1].values()
+    trials = write_table(tmp_path / "n.csv", {"x": [0.0, 0.5], "n": [10, None]})
+    rows = credo("predict", saved / "k.credo", trials, "--json").json["predictions"]
+    assert [row["mean"] is None for row in rows] == [False, True]
+
+
 def test_classes_and_trials(credo, saved) -> None:
     done = credo("predict", saved / "hit.credo", saved / "t.csv", "--reject", "0.2")
     rows = list(csv.DictReader(io.StringIO(done.out)))
@@ -107,7 +129,7 @@ def test_show(credo, saved) -> None:
     ("arguments", "code", "words"),
     [
         (("sleep.credo", "bare.csv"), 1, ("no column 'days'", "Did you mean 'dayss'?")),
-        (("sleep.credo", "hole.csv"), 1, ("'days' has 1 missing", "row 1")),
+        (("sleep.credo", "holes.csv"), 1, ("'days' has 2 missing", "row 0")),
         (("sleep.credo", "new.csv", "--keep", "nope"), 1, ("no column 'nope'",)),
         (("sleep.credo", "new.csv", "--reject", "0.1"), 2, ("'reaction' is a number",)),
         (("hit.credo", "t.csv", "--loss", "square"), 2, ("'hit' is a class",)),

@@ -55,11 +55,12 @@ def test_new_documents(credo, texts, tmp_path, kind):
     assert done.code == 0, done.err
     first, second, third = done.json["documents"]
     assert first["topic"] != second["topic"]
+    assert first["shares"][first["topic"] - 1] == max(first["shares"])
     assert max(first["shares"]) > 0.6
     assert sum(third["shares"]) == pytest.approx(1.0)
     assert "4 tokens are of words outside the vocabulary" in done.err
     rows = credo("topics", new, "--apply", path).out.splitlines()
-    assert rows[0] == "document,topic,share_0,share_1,share_2"
+    assert rows[0] == "document,topic,share_1,share_2,share_3"
     assert len(rows) == 4
     out = tmp_path / "shares.parquet"
     assert credo("topics", new, "--apply", path, "-o", out).code == 0

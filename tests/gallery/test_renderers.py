@@ -13,6 +13,7 @@ import pytest
 import credo as cr
 from credo.errors import FileFormatError, MissingFileError, ParameterError
 from credo.gallery.renderers.queue import MOST_WAITING, RenderQueue
+from credo.gallery.renderers.template import HEAD
 from credo.studies.commands.process import Process
 from tests.gallery.conftest import Page
 
@@ -101,12 +102,12 @@ def test_templates_that_are_none(opened, tmp_path):
 
 def test_a_template_may_be_written_while_the_page_is_open(opened, tmp_path):
     path = tmp_path / "card.html"
-    path.write_text("one", encoding="utf-8")
+    path.write_text("<!DOCTYPE html>one", encoding="utf-8")
     page = Page(opened(renderer="template", template=path))
     url = card(page)["render"]["url"]
-    assert page.client.get(url).text == "one"
-    path.write_text("another", encoding="utf-8")
-    assert page.client.get(url).text == "another"
+    assert page.client.get(url).text == "<!DOCTYPE html>one"
+    path.write_text("<svg></svg>", encoding="utf-8")  # no whole document: it is made one, in which the drawing fits
+    assert page.client.get(url).text == HEAD + "<svg></svg>"
 
 
 # -- commands ----------------------------------------------------------------------------------------------------

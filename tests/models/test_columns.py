@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import credo as cr
-from credo.errors import DataError
+from credo.errors import DataError, ParameterError
 from credo.models.columns import require_range
 
 X = np.random.default_rng(0).normal(size=(20, 3)) * np.array([1.0, 1e200, 1.0])
@@ -38,3 +38,13 @@ def test_range_of_sparse_rows_and_of_missing_cells():
     require_range(np.empty((0, 3)))
     require_range(np.full((2, 2), 3e38, dtype=np.float32))
     require_range(scipy.sparse.csr_matrix((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("weights", "why"),
+    [(np.zeros(20), "not all zero"), (-np.ones(20), "Negative"), (np.ones(19), "shape"), ([np.nan] * 20, "NaN")],
+)
+@pytest.mark.parametrize("estimator", [cr.LinearRegression(), cr.PoissonRegression()])
+def test_weights_that_count_nothing_are_named(estimator, weights, why):
+    with pytest.raises(ParameterError, match=f"{type(estimator).__name__}.fit.sample_weight must be .*{why}"):
+        estimator.fit(X[:, :1], NUMBERS, sample_weight=weights)

@@ -7,6 +7,7 @@ import pytest
 
 import credo as cr
 from credo.models.copies import merged
+from credo.models.glm import sampling
 
 
 def test_distinct_rows_are_sorted_and_counted():
@@ -30,8 +31,10 @@ def test_distinct_rows_are_sorted_and_counted():
     ids=repr,
 )
 @pytest.mark.filterwarnings("ignore::credo.errors.CredoWarning")
-def test_order_and_copies_leave_the_same_bits(model):
-    """Twelve rows, where the chains of the last rung amplify a digit."""
+def test_order_and_copies_leave_the_same_bits(model, monkeypatch):
+    """Twelve rows, where the chains of the last rung amplify a digit: a hundred draws do as a thousand."""
+    for name, length in (("NUTS_WARMUP", 60), ("NUTS_DRAWS", 100), ("WARMUP", 60), ("DRAWS", 100)):
+        monkeypatch.setattr(sampling, name, length)
     rng = np.random.default_rng(5)
     X, y, counts = rng.normal(size=(12, 3)), np.tile([0, 1, 2], 4), rng.integers(0, 4, 12)
     if isinstance(model, cr.LogisticRegression):

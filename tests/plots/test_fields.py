@@ -335,3 +335,18 @@ def test_both_painters_draw() -> None:
                 assert np.shape(mark.x) == np.shape(mark.y)
         assert plots.draw(figure, theme="dark").get_title(loc="left") == chart.title
         assert "<svg" in svg(chart, "c")
+
+
+@pytest.mark.parametrize("noise", [None, 0.2])
+def test_places_of_one_factorisation_are_those_of_one_each(noise):
+    from credo.plots.hyperparameters import Hyperparameters
+
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2, 2, (30, 1))
+    model = cr.GaussianProcessRegressor(noise=noise).fit(x, np.sin(3 * x[:, 0]) + 0.2 * rng.normal(size=30))
+    hyper = Hyperparameters.of("test", model)
+    assert set(hyper.scales) == {0, 2}
+    for i, j in ((0, 2), (1, 2), (0, 1), (2, 1)):
+        a, b = (hyper.values[k] * np.array([0.3, 1.0, 4.0]) for k in (i, j))
+        each = [[hyper.log_evidence(hyper.moved({i: u, j: v}), True) for u in a] for v in b]
+        np.testing.assert_allclose(hyper.log_evidences(i, j, a, b, True), each, rtol=1e-8, atol=1e-6)

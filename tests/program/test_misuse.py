@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import credo as cr
-from credo.errors import CredoError, DataError, ParameterError
+from credo.errors import CredoError, DataError, NotIdentifiedError, ParameterError
 
 GAMMA, BETA, SIMPLEX = cr.Gamma(shape=2.0, rate=1.0), cr.Beta(2.0, 1.0), cr.Dirichlet([1.0, 1.0, 1.0])
 IMPOSSIBLE = {
@@ -203,3 +203,17 @@ def test_sparse_matrices_are_refused_by_name():
         m.data("X", scipy_sparse.eye_array(3))
     with pytest.raises(ParameterError, match="toarray"):
         m.latent("w", cr.Normal(0, 1), shape=3) * scipy_sparse.eye_array(3)
+
+
+def test_a_flat_prior_that_the_data_do_not_bound_is_named():
+    """Counts of exp(a + b) know the sum alone; three successes out of three bound no logit; three effects of which a
+    scale's logarithm is flat allow it to go to −∞."""
+    sums, only, spread = cr.Model(), cr.Model(), cr.Model()
+    a, b = sums.latent("a", cr.Flat()), sums.latent("b", cr.Flat())
+    sums.observed("y", cr.Poisson(cr.math.exp(a + b)), [1, 2, 4])
+    only.observed("y", cr.Bernoulli(cr.math.expit(only.latent("eta", cr.Flat()))), [1, 1, 1])
+    effects = spread.latent("u", cr.Normal(0, cr.math.exp(spread.latent("log_sd", cr.Flat()))), shape=3)
+    spread.observed("y", cr.Normal(effects, 1.0), [0.0, 1.0, 2.0])
+    for model, names in ((sums, "a, b"), (only, "eta"), (spread, "log_sd")):
+        with pytest.raises(NotIdentifiedError, match=f"do not determine {names}, whose prior is flat"):
+            model.fit(random_state=0)

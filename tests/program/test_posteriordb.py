@@ -74,15 +74,12 @@ def test_linear_gaussian_posteriors(name, record_property):
 HEAVY = 2.0
 
 
-# As λ → 1 only α − β counts: 6e-6 of the mass reach as far as the prior, and hold nearly all of the variance of α, β.
-# Credo has .6205 of .6263, 1 % off where .1 % is promised; no chain has seen it (their sds are .073).
-TAIL = "dugongs_data-dugongs_model"
-OTHERS = some_slow([name for name in POSTERIORS if name not in [*LINEAR, TAIL]], FAST)
+# Two that fall to NUTS, which takes minutes for the one, and does not certify the other, whose K_m has no variance.
+BY_NUTS = ("mcycle_gp-accel_gp", "one_comp_mm_elim_abs-one_comp_mm_elim_abs")
+OTHERS = some_slow([name for name in POSTERIORS if name not in [*LINEAR, *BY_NUTS]], FAST)
 
 
-@pytest.mark.parametrize(
-    "name", [*OTHERS, pytest.param(TAIL, marks=[pytest.mark.slow, pytest.mark.xfail(strict=True, reason="its tail")])]
-)
+@pytest.mark.parametrize("name", OTHERS)
 def test_posteriors(name):
     """Of some 200 numbers compared here one is beyond four errors in 80 runs, if the errors are right."""
     if name == "hudson_lynx_hare-lotka_volterra":
@@ -95,13 +92,11 @@ def test_posteriors(name):
 
 
 @pytest.mark.slow
-def test_the_tail_of_dugongs_is_seen():
-    """What `test_posteriors` expects to fail by is one per cent of two sds, and no more."""
-    posterior, exact = POSTERIORS[TAIL]().fit(random_state=0), KNOWN[TAIL]["exact"]
-    for key, (mean, sd) in exact.items():
-        assert abs(entry(posterior.mean, key) - mean) < PROMISED * sd, key
-        assert abs(entry(posterior.sd, key) / sd - 1.0) < (0.02 if key in ("alpha", "beta") else 4.0 * PROMISED), key
-    assert posterior.log_evidence == pytest.approx(KNOWN[TAIL]["log_evidence"], abs=PROMISED)
+def test_weights_do_not_certify_a_mean_with_a_heavy_tail():
+    """p(K_m) falls as K_m⁻³: its mean is 2.49 (a grid), and weights with k̂ = .53 made 1.87 of it."""
+    pytest.importorskip("jax")
+    posterior = POSTERIORS[BY_NUTS[1]]().fit(random_state=0)
+    assert posterior.inference != "importance" or abs(float(posterior.mean["K_m"]) - 2.49) < 0.1
 
 
 def test_judging():

@@ -5,7 +5,7 @@ import pytest
 
 import credo as cr
 from credo.diagnostics import check_convergence
-from credo.program.visits import ENOUGH, fewest_far_out
+from credo.diagnostics.visits import ENOUGH, fewest_far_out
 from tests.program.zoo import traps
 
 

@@ -40,9 +40,9 @@ def test_cards_say_what_the_model_says(fitted):
     report = topic_report(model, corpus, "texts", warnings=["careful"], command="credo topics texts")
     assert [card.share for card in report.cards] == sorted(model.topic_shares_, reverse=True)
     for card in report.cards:
-        assert [word for word, _ in card.words[:2]] == list(model.top_words(2, by="relevance")[card.topic])
-        assert card.documents[0][1] == pytest.approx(model.transform(corpus)[:, card.topic].max())
-        assert [topic for topic, _ in card.near] == [1 - card.topic]
+        assert [word for word, _ in card.words[:2]] == list(model.top_words(2, by="relevance")[card.topic - 1])
+        assert card.documents[0][1] == pytest.approx(model.transform(corpus)[:, card.topic - 1].max())
+        assert [topic for topic, _ in card.near] == [3 - card.topic]
     assert ("background", "10 %") in report.facts
     np.testing.assert_allclose(report.bound.objective[-1], model.lower_bound_)
 

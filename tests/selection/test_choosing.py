@@ -46,8 +46,9 @@ def compared(mixed):
 @pytest.fixture(scope="module")
 def measured() -> pl.DataFrame:
     rng = np.random.default_rng(1)
-    y = rng.integers(0, 3, N)
-    x = rng.normal(size=(N, 3)) @ np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.3], [0.0, 0.0, 1.0]]) + 1.5 * np.eye(3)[y]
+    y = rng.integers(0, 3, N // 2)
+    lower = np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.3], [0.0, 0.0, 1.0]])
+    x = rng.normal(size=(N // 2, 3)) @ lower + 1.5 * np.eye(3)[y]
     return pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "kind": np.array(["p", "q", "r"])[y]})
 
 
@@ -137,7 +138,8 @@ def test_rows_in_a_stream_give_what_rows_in_memory_give(mixed, monkeypatch):
 @pytest.mark.filterwarnings("ignore::credo.errors.ConvergenceWarning")
 def test_only_a_sample_is_compared_and_all_rows_are_fitted(mixed, monkeypatch):
     monkeypatch.setattr("credo.selection.choosing.SAMPLE_ROWS", 150)
-    found = compare_candidates(TableTask.prepare(mixed, "kind"), random_state=0)
+    found = compare_candidates(TableTask.prepare(mixed, "kind"), seconds=0.1, random_state=0)
+    assert set(found.comparison.fitted) == {"baseline", "logistic", "naive_bayes"}
     assert len(found.sample) == 150
     model = found.keep(averaged=True)
     assert "150 rows drawn at random" in model.decisions[-1]

@@ -32,6 +32,19 @@ def hostile(params: dict[str, Any]) -> Any:
     return 1.0
 
 
+class LateSquare:
+    """`square`, but a process takes a second to import it."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        time.sleep(1.0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"late": True}
+
+    def __call__(self, params: dict[str, Any]) -> float:
+        return square(params)
+
+
 def learning(params: dict[str, Any], progress: Any) -> float:
     """Reports n at steps 1 … 9."""
     for step in range(1, 10):

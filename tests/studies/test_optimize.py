@@ -13,7 +13,7 @@ import pytest
 from credo.design.spaces import Integer, Real, Space
 from credo.errors import DataWarning
 from credo.studies import Study
-from tests.studies.objectives import hostile, square
+from tests.studies.objectives import LateSquare, hostile, square
 
 
 def test_threads_run_together_and_do_not_clump() -> None:
@@ -75,6 +75,11 @@ def test_a_process_that_hangs_is_killed() -> None:
     with pytest.warns(DataWarning, match=r"no answer after 0\.3 s"):
         study = Study(space).optimize(hostile, 1, backend="processes", timeout=0.3)
     assert study.records[0].state == "failed"
+
+
+def test_what_a_process_takes_to_start_is_not_its_time() -> None:
+    study = Study(Space(x=Real(0, 1))).optimize(LateSquare(), 1, backend="processes", timeout=0.8)
+    assert study.records[0].state == "told"
 
 
 @pytest.mark.parametrize("sampler", ["sobol", "random", "auto"])

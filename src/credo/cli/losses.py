@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from credo.errors import DataError, ParameterError
 
-__all__ = ["chosen_loss", "loss_of"]
+__all__ = ["EXAMPLES", "chosen_loss", "loss_of"]
 
-#: name → (parameters in order, an example)
-_KNOWN: dict[str, tuple[tuple[str, ...], str]] = {
-    "square": ((), "square"),
-    "absolute": ((), "absolute"),
-    "pinball": (("q",), "pinball:0.9"),
-    "linear": (("over", "under"), "linear:over=1,under=9"),
-    "linex": (("a",), "linex:0.5"),
-    "zero-one": ((), "zero-one"),
+#: name → (class in `credo.decisions.losses`, parameters in order, an example)
+_KNOWN: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "square": ("Square", (), "square"),
+    "absolute": ("Absolute", (), "absolute"),
+    "pinball": ("Pinball", ("q",), "pinball:0.9"),
+    "linear": ("Linear", ("over", "under"), "linear:over=1,under=9"),
+    "linex": ("Linex", ("a",), "linex:0.5"),
+    "zero-one": ("ZeroOne", (), "zero-one"),
 }
+#: one of each, for people
+EXAMPLES = ", ".join(example for _, _, example in _KNOWN.values())
 REJECTED = "(reject)"
 
 
@@ -35,7 +36,9 @@ def chosen_loss(loss: str | None, costs: str | None, reject: float | None, model
         return None
     about_classes = costs is not None or reject is not None or loss == "zero-one"
     if about_classes != bool(model.labels):
-        wanted = "--costs, --reject or --loss zero-one" if model.labels else "square, absolute, linear, pinball, linex"
+        wanted = "--costs, --reject or --loss zero-one"
+        if not model.labels:
+            wanted = ", ".join(name for name in _KNOWN if name != "zero-one")
         raise ParameterError(
             "", stated[0], f"used for {'numbers' if model.labels else 'classes'} alone", loss or costs or reject,
             f"{model.target!r} is {'a class' if model.labels else 'a number'}: use {wanted}.",
@@ -68,14 +71,9 @@ def loss_of(text: str) -> Any:
 
     name, _, rest = text.strip().partition(":")
     if name.lower() not in _KNOWN:
-        examples = ", ".join(example for _, example in _KNOWN.values())
-        raise ParameterError("", "--loss", "a known loss", text, f"Such as {examples}.")
-    names, example = _KNOWN[name.lower()]
-    classes: dict[str, Callable[..., Any]] = {
-        "square": losses.Square, "absolute": losses.Absolute, "pinball": losses.Pinball, "linear": losses.Linear,
-        "linex": losses.Linex, "zero-one": losses.ZeroOne,
-    }  # fmt: skip
-    return classes[name.lower()](**_parameters(text, rest, names, example))
+        raise ParameterError("", "--loss", "a known loss", text, f"Such as {EXAMPLES}.")
+    law, names, example = _KNOWN[name.lower()]
+    return getattr(losses, law)(**_parameters(text, rest, names, example))
 
 
 def _parameters(text: str, rest: str, names: tuple[str, ...], example: str) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -101,8 +102,13 @@ def belief(model: Any, summary: dict[str, Any], most: int | None) -> list[Any]:
             *rendered([profile]),
         ]
     for row in rows.auxiliary:
-        mean, lower, upper = aligned([row.mean, row.lower, row.upper], row.sd)
-        lines.append(f"{row.name}: {mean} ({percent(summary['interval'])} interval {lower} … {upper}).")
+        centre, spread, which = row.mean, row.sd, ""
+        if not math.isfinite(centre):  # the posterior has no mean: the estimator shows the median
+            centre, which = getattr(model.estimator, f"{row.name}_", centre), "median, "
+        if not math.isfinite(spread):
+            spread = (row.upper - row.lower) / 4.0
+        centre, lower, upper = aligned([centre, row.lower, row.upper], spread)
+        lines.append(f"{row.name}: {centre} ({which}{percent(summary['interval'])} interval {lower} … {upper}).")
     process = process_told(model.estimator, tuple(model.encoder.feature_names))
     lines += rendered(process)
     if (law := noise_law(model.estimator)) is not None:

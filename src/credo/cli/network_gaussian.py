@@ -4,16 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from credo.cli.network_learning import Kind, Wanted
 from credo.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["ENDINGS", "learned_numbers", "read_numbers", "told_numbers"]
+__all__ = ["of_numbers"]
 
-ENDINGS = (".json", ".credo")
 # Equations that a screen holds.
 _SHOWN = 40
+
+
+def of_numbers(wanted: Wanted) -> Kind:
+    """Of real numbers.
+
+    Raises
+    ------
+    ParameterError : what only a network of states has.
+    """
+    for option, value in (("--target", wanted.target), ("--prior", None if wanted.prior == "bdeu" else wanted.prior)):
+        if value is not None:
+            raise ParameterError("", option, "left out, of --kind gaussian", value)
+
+    def learned(frame: pl.DataFrame, name: str) -> tuple[Any, dict[str, Any], list[str]]:
+        network = learned_numbers(frame, wanted)
+        return network, *told_numbers(network, frame.height, wanted.structure, name)
+
+    return Kind((".json", ".credo"), lambda table: read_numbers(table, wanted.drop), learned)
 
 
 def read_numbers(table: Any, drop: tuple[str, ...]) -> pl.DataFrame:
@@ -31,9 +49,7 @@ def read_numbers(table: Any, drop: tuple[str, ...]) -> pl.DataFrame:
     return table.with_schema(table.schema.select([c.name for c in columns])).read()
 
 
-def learned_numbers(
-    frame: pl.DataFrame, structure: str, score: str | None, max_parents: int | None, size: float | None, seed: int
-) -> Any:
+def learned_numbers(frame: pl.DataFrame, wanted: Wanted) -> Any:
     """The `LinearGaussianNetwork`: arrows by search or from a file.
 
     Raises
@@ -42,18 +58,19 @@ def learned_numbers(
     """
     from credo.models.network.gaussian import LinearGaussianNetwork
 
-    if structure != "hill-climb":
-        for name, value in (("--score", score), ("--max-parents", max_parents), ("--sample-size", size)):
+    score, size = wanted.score, wanted.size
+    if wanted.structure != "hill-climb":
+        for name, value in (("--score", score), ("--max-parents", wanted.max_parents), ("--sample-size", size)):
             if value is not None:
                 raise ParameterError("", name, "left out unless --structure is hill-climb", value)
-        return _with_arrows(frame, structure)
+        return _with_arrows(frame, wanted.structure)
     if score not in (None, "bic", "bge", "aic"):
         raise ParameterError("", "--score", "bic, bge or aic, of --kind gaussian", score)
     if size is not None and score != "bge":
         raise ParameterError("", "--sample-size", "left out unless --score is bge, of --kind gaussian", size)
     options: dict[str, Any] = {} if size is None else {"equivalent_sample_size": size}
     return LinearGaussianNetwork.learn(
-        frame, score=score or "bic", max_parents=max_parents, random_state=seed, **options
+        frame, score=score or "bic", max_parents=wanted.max_parents, random_state=wanted.seed, **options
     )
 
 

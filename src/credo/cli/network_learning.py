@@ -2,18 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from credo.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["learned_from", "read_categories", "told"]
+__all__ = ["Kind", "Wanted", "of_states"]
 
 METHODS = {"hill-climb": "hill_climb", "pc": "pc", "chow-liu": "chow_liu", "tan": "tan", "naive-bayes": "naive_bayes"}
 # Arrows that a screen holds.
 _SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `credo network learn` was told of how to learn, as it was written."""
+
+    structure: str
+    score: str | None
+    max_parents: int | None
+    target: str | None
+    prior: str
+    size: float | None
+    drop: tuple[str, ...]
+    seed: int
+
+
+class Kind(NamedTuple):
+    """How networks of one kind are learned: endings of their files (the first by default), table → rows, and
+    (rows, name) → (network, document, lines)."""
+
+    endings: tuple[str, ...]
+    read: Callable[[Any], Any]
+    learned: Callable[[Any, str], tuple[Any, dict[str, Any], list[str]]]
+
+
+def of_states(wanted: Wanted) -> Kind:
+    """Of states."""
+    from credo.cli.network_parts import ENDINGS
+
+    def learned(rows: Any, name: str) -> tuple[Any, dict[str, Any], list[str]]:
+        from credo.models.network.network import BayesianNetwork
+
+        found = learned_from(*rows, wanted)
+        return BayesianNetwork.of(found.definition), *told(found, rows[0], wanted.structure, name)
+
+    return Kind(ENDINGS, lambda table: read_categories(table, wanted.drop), learned)
 
 
 def read_categories(table: Any, drop: tuple[str, ...]) -> tuple[pl.DataFrame, dict[str, tuple[Any, ...]]]:
@@ -30,15 +68,7 @@ def read_categories(table: Any, drop: tuple[str, ...]) -> tuple[pl.DataFrame, di
     return table.with_schema(kept).read(), states
 
 
-def learned_from(
-    frame: pl.DataFrame,
-    states: dict[str, tuple[Any, ...]],
-    structure: str,
-    score: str | None,
-    max_parents: int | None,
-    target: str | None,
-    options: dict[str, Any],
-) -> Any:
+def learned_from(frame: pl.DataFrame, states: dict[str, tuple[Any, ...]], wanted: Wanted) -> Any:
     """The `LearnedNetwork`: structure by search, by a tree, or from a file.
 
     Raises
@@ -47,24 +77,26 @@ def learned_from(
     """
     from credo.models.network.learning import learn_network, learn_parameters
 
-    method = METHODS.get(structure)
-    for name, value in (("--score", score), ("--max-parents", max_parents)):
+    method = METHODS.get(wanted.structure)
+    for name, value in (("--score", wanted.score), ("--max-parents", wanted.max_parents)):
         if value is not None and method != "hill_climb":
             raise ParameterError("", name, "left out unless --structure is hill-climb", value)
+    target = wanted.target
     if (target is not None) != (method in ("tan", "naive_bayes")):
         must = "left out unless --structure is tan or naive-bayes" if target is not None else "given: the class"
         raise ParameterError("", "--target", must, target)
     if target is not None and target not in frame.columns:
         raise ParameterError("", "--target", f"a column ({', '.join(frame.columns[:12])})", target)
-    if score not in (None, "bic", "aic", "bdeu", "k2"):
-        raise ParameterError("", "--score", "bic, aic, bdeu or k2", score)
-    if options["prior"] not in ("bdeu", "k2", "none"):
-        raise ParameterError("", "--prior", "bdeu, k2 or none", options["prior"])
+    if wanted.score not in (None, "bic", "aic", "bdeu", "k2"):
+        raise ParameterError("", "--score", "bic, aic, bdeu or k2", wanted.score)
+    if wanted.prior not in ("bdeu", "k2", "none"):
+        raise ParameterError("", "--prior", "bdeu, k2 or none", wanted.prior)
+    options = {"prior": wanted.prior, "equivalent_sample_size": wanted.size, "random_state": wanted.seed}
     if method is None:
-        return _with_arrows(frame, states, structure, options, learn_parameters)
+        return _with_arrows(frame, states, wanted.structure, options, learn_parameters)
     search: dict[str, Any] = {}
     if method == "hill_climb":
-        search = {"score": score or "bic", "max_parents": max_parents, "random_state": options["random_state"]}
+        search = {"score": wanted.score or "bic", "max_parents": wanted.max_parents, "random_state": wanted.seed}
     return learn_network(frame, method, class_node=target, states=states or None, search=search, **options)
 
 

@@ -72,62 +72,31 @@ def learn(
     seed: Seed = 0,
 ) -> None:  # fmt: skip
     """Learn which columns depend on which, and how; missing cells are filled in by EM."""
-    from credo.cli.network_learning import learned_from, read_categories, told
-    from credo.cli.network_parts import checked_network_output, write_network_file
-    from credo.models.network.network import BayesianNetwork
-
-    name = "network" if data == "-" else Path(data).name.removesuffix(".gz")
-    if kind != "states":
-        _learn_numbers(
-            reading, terminal, name, data, output, kind, structure, score, max_parents, target, prior, size,
-            tuple(drop or ()), seed,
-        )  # fmt: skip
-        return
-    path = checked_network_output(output or Path(name).with_suffix(".bif"), data)
-    with terminal.step(f"Reading {data}"):
-        frame, states = read_categories(reading.open(data), tuple(drop or ()))
-    options = {"prior": prior, "equivalent_sample_size": size, "random_state": seed}
-    with terminal.step("Learning"):
-        found = learned_from(frame, states, structure, score, max_parents, target, options)
-    network = BayesianNetwork.of(found.definition)
-    with terminal.step(f"Writing {path}"):
-        write_network_file(network, path, {"data": name, "rows": frame.height, "structure": structure, "seed": seed})
-    document, lines = told(found, frame, structure, name)
-    terminal.document({**document, "warnings": list(terminal.warned), "output": str(path)})
-    example, stem = target or network.nodes[0], Path(path.name.removesuffix(".gz")).stem
-    terminal.say(
-        *lines, f"Wrote {path}.", "Try next:",
-        f"  {shlex.join(['credo', 'network', 'query', str(path), '--target', example])}",
-        f"  {shlex.join(['credo', 'network', 'show', str(path), '-o', f'{stem}.svg'])}",
-    )  # fmt: skip
-
-
-def _learn_numbers(
-    reading: Reading, terminal: Terminal, name: str, data: str, output: Path | None, kind: str, structure: str,
-    score: str | None, max_parents: int | None, target: str | None, prior: str, size: float | None,
-    drop: tuple[str, ...], seed: int,
-) -> None:  # fmt: skip
-    """`learn --kind gaussian`."""
-    from credo.cli.network_gaussian import ENDINGS, learned_numbers, read_numbers, told_numbers
+    from credo.cli.network_gaussian import of_numbers
+    from credo.cli.network_learning import Wanted, of_states
     from credo.cli.network_parts import checked_network_output, write_network_file
 
-    if kind != "gaussian":
+    if kind not in ("states", "gaussian"):
         raise ParameterError("", "--kind", "states or gaussian", kind)
-    for option, value in (("--target", target), ("--prior", None if prior == "bdeu" else prior)):
-        if value is not None:
-            raise ParameterError("", option, "left out, of --kind gaussian", value)
-    path = checked_network_output(output or Path(name).with_suffix(".json"), data, ENDINGS)
+    wanted = Wanted(structure, score, max_parents, target, prior, size, tuple(drop or ()), seed)
+    name = "network" if data == "-" else Path(data).name.removesuffix(".gz")
+    endings, read, learned = of_numbers(wanted) if kind == "gaussian" else of_states(wanted)
+    path = checked_network_output(output or Path(name).with_suffix(endings[0]), data, endings)
     with terminal.step(f"Reading {data}"):
-        frame = read_numbers(reading.open(data), drop)
+        rows = read(reading.open(data))
     with terminal.step("Learning"):
-        network = learned_numbers(frame, structure, score, max_parents, size, seed)
+        network, document, lines = learned(rows, name)
     with terminal.step(f"Writing {path}"):
-        write_network_file(network, path, {"data": name, "rows": frame.height, "structure": structure, "seed": seed})
-    document, lines = told_numbers(network, frame.height, structure, name)
+        write_network_file(
+            network, path, {"data": name, "rows": document["rows"], "structure": structure, "seed": seed}
+        )
     terminal.document({**document, "warnings": list(terminal.warned), "output": str(path)})
+    next_ = [["query", str(path), "--target", target or network.nodes[0]]]
+    if kind == "states":
+        next_.append(["show", str(path), "-o", f"{Path(path.name.removesuffix('.gz')).stem}.svg"])
     terminal.say(
         *lines, f"Wrote {path}.", "Try next:",
-        f"  {shlex.join(['credo', 'network', 'query', str(path), '--target', network.nodes[0]])}",
+        *(f"  {shlex.join(['credo', 'network', *words])}" for words in next_),
     )  # fmt: skip
 
 

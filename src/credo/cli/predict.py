@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from credo.cli.losses import EXAMPLES
 from credo.cli.options import DataArgument, Reading, Seed, checked_mass, with_reading, with_terminal
 from credo.cli.terminal import Terminal
 from credo.errors import ModelWarning, warn
@@ -45,7 +46,7 @@ def predict(
         typer.Option(
             "--loss",
             metavar="LOSS",
-            help="Decide by a loss: square, absolute, pinball:0.9, linear:over=1,under=9, linex:0.5, zero-one.",
+            help=f"Decide by a loss: {EXAMPLES}.",
         ),
     ] = None,
     costs: Annotated[
@@ -146,7 +147,7 @@ def _table(head: Any, interval: float, classes: bool) -> Any:
             cells[region] = cells["set"]
         else:
             mean, sd, low, high = aligned([record[k] for k in ("mean", "sd", "lower", "upper")], record["sd"])
-            cells |= {"mean": mean, "sd": sd, region: f"{low} … {high}"}
+            cells |= {"mean": mean, "sd": sd, region: "-" if record["sd"] is None else f"{low} … {high}"}
         rows.append([str(i + 1), *(cells[name] for name in names)])
     return grid(["row", *names], rows)
 
@@ -155,6 +156,8 @@ def _cell(value: Any) -> str:
     from credo.cli.text import label_text
     from credo.numerics.readable import number
 
+    if value is None:  # a row without a prediction
+        return "-"
     if isinstance(value, list):
         return " ".join(map(label_text, value))
     return label_text(value) if isinstance(value, (str, bool)) else number(value)

@@ -89,7 +89,7 @@ def regress(
     terminal.say(title_of(fit), summary_table(found, mass))
     for group, summary in by_level.items():
         terminal.say(f"Levels of {group}, as differences from what all share:", summary_table(summary, mass))
-    terminal.say(*explained(fit))
+    terminal.say(*explained(fit, briefly=True))
     if output is not None:
         terminal.say(f"Wrote {output}.", "Try next:", f"  {fit.applied_by.format(output)}", f"  credo show {output}")
 

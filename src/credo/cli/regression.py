@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 __all__ = ["SavedRegression", "explained", "is_regression", "record", "summary_table", "title_of"]
@@ -58,9 +59,10 @@ class SavedRegression:
         return open_table(data, like=self.fit.encoder.schema, **how)
 
     def map(self, function: Any, table: Any, keep: tuple[str, ...] = ()) -> Iterator[Any]:
-        """function(the columns `keep`, the predictive) of consecutive rows, in order.
+        """function(the columns `keep`, the predictive) of consecutive rows, in order; it gives a frame.
 
-        Kept columns that the formula does not read stay as they are written.
+        Kept columns that the formula does not read stay as they are written. A row that lacks a cell has no prediction:
+        what is null there is told.
         """
         import polars as pl
 
@@ -68,11 +70,42 @@ class SavedRegression:
         kept = pl.DataFrame()
         if keep:
             kept = pl.concat(list(table.with_schema(table.schema.with_types(as_written)).frames(columns=keep)))
-        rows, trials = self.fit.encoded(table)
+        rows, trials, complete = self._encoded(table)
         for start in range(0, len(rows.rows), _ROWS):
             part = slice(start, start + _ROWS)
             number = None if trials is None else trials[part]
-            yield function(kept[part], self.fit.predict_encoded(rows.take(part), number, self.new_levels, self.seed))
+            laws = self.fit.predict_encoded(rows.take(part), number, self.new_levels, self.seed)
+            found = function(kept[part], laws)
+            if complete is None:
+                yield found
+            else:
+                answer = pl.when(pl.lit(pl.Series(complete[part]))).then(pl.exclude(keep) if keep else pl.all())
+                yield found.with_columns(answer)
+
+    def _encoded(self, table: Any) -> tuple[Any, Any, Any]:
+        """(rows as numbers, trials, which rows lack no cell (None: all)); a complete row stands in for one that does,
+        so that rows stay in their places."""
+        import numpy as np
+
+        from credo.errors import DataWarning, warn
+
+        frame = self.fit.frame(table)
+        missing = self.fit.missing(frame)
+        if not missing:
+            return *self.fit.encoded(frame), None
+        complete = np.ones(frame.n_rows, dtype=bool)
+        for at in missing.values():
+            complete[at] = False
+        if not complete.any():
+            return *self.fit.encoded(frame), None  # which refuses it, and says why
+        cells = ", ".join(f"{name} ({at.size})" for name, at in missing.items())
+        warn(
+            f"{(~complete).sum():,} of {complete.size:,} rows have no prediction, as cells are missing in {cells}; "
+            f"the first is row {int(np.argmin(complete)) + 1}.",
+            DataWarning,
+        )
+        stand_in = np.where(complete, np.arange(complete.size), np.argmax(complete))
+        return *self.fit.encoded(frame, only=stand_in), complete
 
 
 def title_of(fit: Any) -> str:
@@ -93,9 +126,12 @@ def summary_table(summary: Any, mass: float) -> Any:
     return grid(["", "mean", "sd", f"{percent(mass)} interval", "P(> 0)"], rows)
 
 
-def explained(fit: Any) -> list[str]:
-    """The priors, and what was done."""
-    return ["Priors:", *(f"  {line}" for line in str(fit.priors).splitlines()), *str(fit.explain()).splitlines()]
+def explained(fit: Any, *, briefly: bool = False) -> list[str]:
+    """The priors, and what was done; briefly: without what could be integrated out and why not, which few can read."""
+    done = fit.explain()
+    if briefly:
+        done = replace(done, steps=tuple(step for step in done.steps if step.name != "collapse"))
+    return ["Priors:", *(f"  {line}" for line in str(fit.priors).splitlines()), *str(done).splitlines()]
 
 
 def record(fit: Any, summary: Any, mass: float) -> dict[str, Any]:

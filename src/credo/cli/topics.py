@@ -203,8 +203,8 @@ def _apply(path: Path, data: str, how: dict[str, Any], output: Path | None, term
             warn(said, ModelWarning)
     shares = model.transform(corpus)
     frame = pl.DataFrame(
-        {"document": corpus.names.tolist(), "topic": shares.argmax(axis=1)}
-        | {f"share_{z}": shares[:, z] for z in range(shares.shape[1])}
+        {"document": corpus.names.tolist(), "topic": shares.argmax(axis=1) + 1}
+        | {f"share_{z}": share for z, share in enumerate(shares.T, 1)}
     )
     if output is not None:
         rows = write_rows(iter([frame]), output)
@@ -212,7 +212,7 @@ def _apply(path: Path, data: str, how: dict[str, Any], output: Path | None, term
         terminal.say(f"Wrote {output}: {rows:,} documents.")
     elif terminal.json:
         terminal.document({"documents": [
-            {"name": name, "topic": int(row.argmax()), "shares": row.tolist()}
+            {"name": name, "topic": int(row.argmax()) + 1, "shares": row.tolist()}
             for name, row in zip(corpus.names.tolist(), shares, strict=True)
         ]})  # fmt: skip
     else:

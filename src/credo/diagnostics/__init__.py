@@ -13,6 +13,7 @@ Inference against itself
 `information`  leave-one-out by PSIS, and WAIC, from log-likelihoods at draws
 `r2`           Bayesian R²
 `mcmc`         R̂, ESS, MCSE, HDI, BFMI, and one verdict
+`visits`       whether chains went often enough to what they seldom reach
 `sensitivity`  power-scaling of prior and likelihood
 `sbc`          simulation-based calibration
 `geweke`       the joint-distribution test of a kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtrik, betainc
+import scipy
 
 __all__ = ["binomial_cdf", "binomial_quantile"]
 
@@ -14,7 +14,9 @@ def binomial_cdf(k: Any, n: Any, p: Any) -> np.ndarray:
     """P(Binomial(n, p) ≤ k) for integers k, elementwise; 0 below 0 and 1 from n on."""
     k = np.asarray(k, dtype=np.float64)
     inner = np.clip(k, 0.0, np.asarray(n) - 1.0)
-    return np.where(k < 0, 0.0, np.where(k >= n, 1.0, betainc(n - inner, inner + 1.0, 1.0 - np.asarray(p))))
+    return np.where(
+        k < 0, 0.0, np.where(k >= n, 1.0, scipy.special.betainc(n - inner, inner + 1.0, 1.0 - np.asarray(p)))
+    )
 
 
 def binomial_quantile(q: Any, n: Any, p: Any) -> np.ndarray:
@@ -27,7 +29,7 @@ def binomial_quantile(q: Any, n: Any, p: Any) -> np.ndarray:
     sure = (p <= 0.0) | (p >= 1.0)
     inner = np.where(sure, 0.5, p)
     # The real-valued crossing is found iteratively, and is undefined where P(0) ≥ q: check the integers beside it.
-    k = np.clip(np.floor(np.nan_to_num(bdtrik(q, n, inner), nan=0.0)), 0.0, n)
+    k = np.clip(np.floor(np.nan_to_num(scipy.special.bdtrik(q, n, inner), nan=0.0)), 0.0, n)
     k = np.where((k > 0) & (binomial_cdf(k - 1.0, n, inner) >= q), k - 1.0, k)
     k = np.where(binomial_cdf(k, n, inner) < q, np.minimum(k + 1.0, n), k)
     return np.where(sure, n * (p >= 1.0), k)

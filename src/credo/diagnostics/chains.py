@@ -9,7 +9,7 @@ against 0.4 s), and it visits one quantity at a time.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 __all__ = ["split", "rank_normal", "scale_reduction", "effective_size", "autocovariance"]
 
@@ -27,7 +27,7 @@ def rank_normal(x: np.ndarray) -> np.ndarray:
     for i, row in enumerate(flat):
         _, place, counts = np.unique(row, return_inverse=True, return_counts=True)
         ranks[i] = (np.cumsum(counts) - 0.5 * (counts - 1))[place]
-    return ndtri((ranks - 0.375) / (flat.shape[1] + 0.25)).reshape(x.shape)
+    return scipy.special.ndtri((ranks - 0.375) / (flat.shape[1] + 0.25)).reshape(x.shape)
 
 
 def scale_reduction(x: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from credo.errors import DataError
 
@@ -72,14 +72,16 @@ def psis(log_weights: Any) -> PSIS:
     parts = [_smooth(flat[:, i : i + COLUMNS]) for i in range(0, flat.shape[1], COLUMNS)]
     smoothed = np.concatenate([w for w, _ in parts], axis=1).reshape(raw.shape)
     k_hat = np.concatenate([k for _, k in parts]).reshape(raw.shape[1:])
-    return PSIS(smoothed, k_hat, np.exp(-np.asarray(logsumexp(2.0 * smoothed, axis=0))))
+    return PSIS(smoothed, k_hat, np.exp(-np.asarray(scipy.special.logsumexp(2.0 * smoothed, axis=0))))
 
 
 def _smooth(log_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Smoothed, normalised log weights (S, m) of m columns, and their k̂ (m,)."""
     size = tail_size(len(log_weights))
-    order = np.argsort(log_weights, axis=0)[-size - 1 :]
+    order = np.argpartition(log_weights, -size - 1, axis=0)[-size - 1 :]
     tail = np.take_along_axis(log_weights, order, axis=0)
+    ascending = np.argsort(tail, axis=0)
+    order, tail = (np.take_along_axis(each, ascending, axis=0) for each in (order, tail))
     top = tail[-1]
     k_hat = np.full(top.size, np.inf)
     equal = top - tail[0] < 1e-12  # equal up to rounding: nothing to fit, nothing to smooth
@@ -98,7 +100,7 @@ def _smooth(log_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         quantiles = _pareto_quantiles((np.arange(size) + 0.5)[:, None] / size, k, scale) + above[0, fitted]
         # No weight grows beyond the largest there was.
         smoothed[order[1:, fitted], fitted] = np.log(np.minimum(quantiles, 1.0))
-    return smoothed - np.asarray(logsumexp(smoothed, axis=0)), k_hat
+    return smoothed - np.asarray(scipy.special.logsumexp(smoothed, axis=0)), k_hat
 
 
 def pareto_fit(excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +115,7 @@ def pareto_fit(excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     b = grid[:, None] / (3.0 * np.maximum(quartile, np.finfo(float).tiny)) + 1.0 / excess[-1]
     shape = np.log1p(-b * excess[:, None]).mean(axis=0)
     profile = m * (np.log(-b / shape) - shape - 1.0)
-    weights = np.exp(profile - np.asarray(logsumexp(profile, axis=0)))
+    weights = np.exp(profile - np.asarray(scipy.special.logsumexp(profile, axis=0)))
     mean_b = (weights * b).sum(axis=0)
     k = np.log1p(-mean_b * excess).mean(axis=0)
     return (m * k + 5.0) / (m + 10.0), -k / mean_b

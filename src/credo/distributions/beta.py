@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import special
+import scipy
 
 from credo.distributions.base import POSITIVE_VALUE, Constraint, observations
 from credo.distributions.fitting import posterior_mode
@@ -90,10 +90,10 @@ class Beta(ScalarFamily):
 
     # NumPy only: JAX has no inverse of the incomplete beta function
     def quantile(self, q: Any) -> Any:
-        return special.betaincinv(self.a, self.b, self._levels(q)[1])
+        return scipy.special.betaincinv(self.a, self.b, self._levels(q)[1])
 
     def upper_quantile(self, q: Any) -> Any:
-        return special.betainccinv(self.a, self.b, self._levels(q)[1])
+        return scipy.special.betainccinv(self.a, self.b, self._levels(q)[1])
 
     def _draw(self, size: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         return rng.beta(self.a, self.b, size + self.batch_shape)
@@ -141,13 +141,15 @@ def _mle(a: float, b: float, target: np.ndarray) -> tuple[np.float64, np.float64
 
     def value(t: np.ndarray) -> float:
         a, b = np.exp(t)
-        return float((a - 1.0) * target[0] + (b - 1.0) * target[1] - special.betaln(a, b))
+        return float((a - 1.0) * target[0] + (b - 1.0) * target[1] - scipy.special.betaln(a, b))
 
     theta = np.log([a, b])
     for _ in range(100):
         p = np.exp(theta)
-        score = p * (target - special.digamma(p) + special.digamma(p.sum()))
-        information = np.diag(p * p * special.polygamma(1, p)) - np.outer(p, p) * special.polygamma(1, p.sum())
+        score = p * (target - scipy.special.digamma(p) + scipy.special.digamma(p.sum()))
+        information = np.diag(p * p * scipy.special.polygamma(1, p)) - np.outer(p, p) * scipy.special.polygamma(
+            1, p.sum()
+        )
         step = np.linalg.solve(information, score)
         while np.max(np.abs(step)) > 1e-6 and not value(theta + step) >= value(theta):
             step *= 0.5

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.special
+import scipy
 
 from credo.distributions.base import POSITIVE_VALUE, Constraint, Family, is_concrete
 from credo.distributions.beta import Beta

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import special
+import scipy
 
 from credo.distributions.base import POSITIVE_VALUE, Constraint, is_concrete, observations
 from credo.distributions.fitting import posterior_mode
@@ -100,10 +100,10 @@ class Gamma(ScalarFamily):
 
     # NumPy only: JAX has no inverse of the incomplete gamma function
     def quantile(self, q: Any) -> Any:
-        return special.gammaincinv(self.shape, self._levels(q)[1]) / self.rate
+        return scipy.special.gammaincinv(self.shape, self._levels(q)[1]) / self.rate
 
     def upper_quantile(self, q: Any) -> Any:
-        return special.gammainccinv(self.shape, self._levels(q)[1]) / self.rate
+        return scipy.special.gammainccinv(self.shape, self._levels(q)[1]) / self.rate
 
     def _draw(self, size: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         return rng.standard_gamma(self.shape, size + self.batch_shape) / self.rate
@@ -150,7 +150,9 @@ def gamma_mle(owner: str, x: np.ndarray, weights: np.ndarray) -> tuple[Any, Any]
         # Newton in 1/a, in which the equation is nearly straight
         excess = log_minus_digamma(xp, shape) - gap
         # ψ′(a) − 1/a, from its series where the two cancel
-        slope = special.polygamma(1, shape) - 1.0 / shape if shape < 1e4 else (0.5 + 1.0 / (6.0 * shape)) / shape**2
+        slope = (
+            scipy.special.polygamma(1, shape) - 1.0 / shape if shape < 1e4 else (0.5 + 1.0 / (6.0 * shape)) / shape**2
+        )
         new = 1.0 / (1.0 / shape - excess / (slope * shape * shape))
         done, shape = abs(new - shape) <= 1e-15 * shape, new
         if done:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import special
+import scipy
 
 from credo.distributions.base import POSITIVE_VALUE, Constraint, observations
 from credo.distributions.fitting import posterior_mode
@@ -89,10 +89,10 @@ class InverseGamma(ScalarFamily):
 
     # NumPy only: JAX has no inverse of the incomplete gamma function
     def quantile(self, q: Any) -> Any:
-        return self._reciprocal(special.gammainccinv(self.shape, self._levels(q)[1]))
+        return self._reciprocal(scipy.special.gammainccinv(self.shape, self._levels(q)[1]))
 
     def upper_quantile(self, q: Any) -> Any:
-        return self._reciprocal(special.gammaincinv(self.shape, self._levels(q)[1]))
+        return self._reciprocal(scipy.special.gammaincinv(self.shape, self._levels(q)[1]))
 
     def _draw(self, size: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
         return self._reciprocal(rng.standard_gamma(self.shape, size + self.batch_shape))

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.special
+import scipy
 
 from credo.distributions.base import FINITE, Constraint, Family, is_concrete
 from credo.distributions.fitting import is_flat

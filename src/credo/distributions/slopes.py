@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import digamma
+import scipy
 
 from credo.distributions.base import Family
 
@@ -19,6 +19,11 @@ __all__ = ["CLOSED_FORMS", "slopes", "unchecked", "value_slope"]
 Wanted = Sequence[str]
 # Five points err by h⁴f⁽⁵⁾/30 and about 2⁻⁵³|f|/h.
 STEP = 2.0**-10
+
+
+def digamma(x: Any) -> Any:
+    """ψ(x); its module takes long to import."""
+    return scipy.special.digamma(x)
 
 
 def unchecked(family: type[Family], parameters: Mapping[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import special
+import scipy
 
 from credo.distributions.base import FINITE, POSITIVE_VALUE, Constraint, observations
 from credo.distributions.fitting import posterior_mode, weighted_quantile
@@ -154,10 +154,10 @@ def _quantile(q: Any, df: Any) -> Any:
     In the far tail, where the inverse gives up, I(w; a, ½) = wᵃ/(a B(a, ½)) (1 + O(w)) with w = ν/(ν + t²), a = ν/2.
     """
     a, tail = 0.5 * np.asarray(df, dtype=np.float64), np.minimum(q, 1.0 - q)
-    log_w = (special.xlogy(1.0, 2.0 * tail) + np.log(a) + special.betaln(a, 0.5)) / a
+    log_w = (scipy.special.xlogy(1.0, 2.0 * tail) + np.log(a) + scipy.special.betaln(a, 0.5)) / a
     with np.errstate(over="ignore"):
         far = -np.sqrt(df) * np.exp(np.where(log_w < -40.0, -0.5 * log_w, 0.0))  # 40: w is below rounding
-    t = np.where(log_w < -40.0, far, special.stdtrit(df, tail))
+    t = np.where(log_w < -40.0, far, scipy.special.stdtrit(df, tail))
     # SciPy's inverse loses |t| < 1e-6 altogether: one Newton step where the cdf is a safe guide
     standard, xp = StudentT(df), namespace(0.0)
     centre = np.where(tail > 0.25, t, 0.0)

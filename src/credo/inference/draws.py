@@ -13,6 +13,7 @@ from credo.diagnostics import mcmc as diagnostics
 from credo.errors import DataError, MissingDependencyError, ParameterError, UnavailableError
 from credo.inference.result import Result
 from credo.numerics.random import as_generator
+from credo.numerics.weighted import weighted_quantile
 from credo.saving.registry import register
 
 __all__ = ["Draws", "ImportanceDraws", "Summary"]
@@ -289,18 +290,6 @@ class ImportanceDraws:
     @classmethod
     def from_state(cls, state: dict[str, Any], version: int) -> Self:
         return cls(**{**state, "result": Result(**state["result"])})
-
-
-def weighted_quantile(x: np.ndarray, weights: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Quantiles of weighted rows x (n, *shape), interpolated between midpoints of the cumulative weights: (*q,
-    *shape)."""
-    flat = x.reshape(x.shape[0], -1)
-    result = np.empty((*q.shape, flat.shape[1]))
-    for j, column in enumerate(flat.T):
-        order = np.argsort(column)
-        middle = np.cumsum(weights[order]) - 0.5 * weights[order]
-        result[..., j] = np.interp(q, middle, column[order])
-    return result.reshape(q.shape + x.shape[1:])
 
 
 @dataclass(frozen=True)

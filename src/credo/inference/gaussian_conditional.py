@@ -41,6 +41,12 @@ class Triangles:
             lower = np.array([np.tril(_lower(matrix)) for matrix in matrices])
         self.inverses = np.linalg.inv(lower)
 
+    def log_determinant(self) -> np.ndarray:
+        """log |L Lᵀ|, (B,)."""
+        if self.small:
+            return -2.0 * np.log(np.diagonal(self.inverses, axis1=1, axis2=2)).sum(axis=1)
+        return np.array([2.0 * np.log(np.diagonal(lower)).sum() for lower in self.factors])
+
     def solve(self, b: np.ndarray) -> np.ndarray:
         """L⁻¹ b, (B, m)."""
         if self.small:
@@ -132,6 +138,9 @@ class WeightedRows:
         self.is_wide = p > n
         self.design = rows if intercept is None else np.column_stack([np.ones(n), rows])
         self.pairs = np.triu_indices(self.design.shape[1])
+        self.mean = np.zeros(self.design.shape[1])
+        if intercept is not None:
+            self.mean[0] = intercept[0]
         keep = not self.is_wide and n * self.pairs[0].size <= PRODUCTS
         self.products = self.design[:, self.pairs[0]] * self.design[:, self.pairs[1]] if keep else None
 
@@ -141,14 +150,27 @@ class WeightedRows:
         """Intercepts (B,) and coefficients (B, P) given targets and precisions (B, n), prior variances (B, P)."""
         if self.is_wide:
             return self._draw_wide(target, precision, variances, rng)
-        cross, prior = (target * precision) @ self.design, 1.0 / variances
-        if self.intercept is not None:
-            mean, of_prior = self.intercept
-            cross[:, 0] += mean * of_prior
-            prior = np.column_stack([np.full(len(prior), of_prior), prior])
-        scale, triangles, centre = solve_scaled(self._grams(precision), prior, cross)
+        scale, triangles, centre, _ = self._conditional(target, precision, variances)
         d = centre + scale * triangles.solve_transposed(rng.standard_normal(scale.shape))
         return (np.zeros(len(d)), d) if self.intercept is None else (d[:, 0], d[:, 1:])
+
+    def log_marginal(self, target: np.ndarray, precision: np.ndarray, variances: np.ndarray) -> np.ndarray:
+        """log p(target) (B,), coefficients and intercept integrated out, up to a constant; not where rows are fewer."""
+        scale, triangles, centre, prior = self._conditional(target, precision, variances)
+        away = np.square(target - centre @ self.design.T)
+        quadratic = (precision * away).sum(axis=1) + (prior * np.square(centre - self.mean)).sum(axis=1)
+        log_prior = np.log(prior, out=np.zeros_like(prior), where=prior > 0.0).sum(axis=1)
+        log_posterior = triangles.log_determinant() - 2.0 * np.log(scale).sum(axis=1)
+        return 0.5 * (np.log(precision).sum(axis=1) + log_prior - log_posterior - quadratic)
+
+    def _conditional(
+        self, target: np.ndarray, precision: np.ndarray, variances: np.ndarray
+    ) -> tuple[np.ndarray, Triangles, np.ndarray, np.ndarray]:
+        """`solve_scaled` of the coefficients, the intercept first, and their prior precision (B, D)."""
+        cross, prior = (target * precision) @ self.design, 1.0 / variances
+        if self.intercept is not None:
+            prior = np.column_stack([np.full(len(prior), self.intercept[1]), prior])
+        return *solve_scaled(self._grams(precision), prior, cross + self.mean * prior), prior
 
     def _grams(self, precision: np.ndarray) -> np.ndarray:
         """Σ_i ω_i x_i x_iᵀ of every chain, (B, D, D)."""

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, logit
+import scipy
 
 from credo.distributions.support import Support
 from credo.errors import ParameterError
@@ -79,47 +79,63 @@ class Interval(Transform):
 
     @cached_property
     def _places(self) -> tuple[np.ndarray, bool]:
-        """Where there is a lower end alone; whether that is all the ends there are."""
+        """Where there is a lower end alone; whether that is all the ends there are, as with scales."""
         lower, upper, both = self._kinds
         return np.flatnonzero(lower), not (upper.any() or both.any())
 
     def forward(self, z: np.ndarray) -> np.ndarray:
-        lower, upper, both = self._kinds
         x = np.array(z, dtype=np.float64)
         at, simple = self._places
         if simple:
             x[..., at] = self.low[at] + np.exp(x[..., at])
             return x
+        lower, upper, both = self._kinds
         x[..., lower] = self.low[lower] + np.exp(z[..., lower])
         x[..., upper] = self.high[upper] - np.exp(z[..., upper])
-        x[..., both] = self.low[both] + (self.high - self.low)[both] * expit(z[..., both])
+        x[..., both] = self.low[both] + (self.high - self.low)[both] * scipy.special.expit(z[..., both])
         return x
 
     def inverse(self, x: np.ndarray) -> np.ndarray:
-        lower, upper, both = self._kinds
         z = np.array(x, dtype=np.float64)
+        at, simple = self._places
         with np.errstate(divide="ignore"):  # a start on the boundary becomes ±inf, which the start check names
+            if simple:
+                z[..., at] = np.log(x[..., at] - self.low[at])
+                return z
+            lower, upper, both = self._kinds
             z[..., lower] = np.log(x[..., lower] - self.low[lower])
             z[..., upper] = np.log(self.high[upper] - x[..., upper])
-            z[..., both] = logit((x[..., both] - self.low[both]) / (self.high - self.low)[both])
+            z[..., both] = scipy.special.logit((x[..., both] - self.low[both]) / (self.high - self.low)[both])
         return z
 
     def log_jacobian(self, x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        at, simple = self._places
+        if simple:
+            slope = np.zeros_like(z)
+            slope[..., at] = 1.0
+            return z[..., at].sum(axis=-1), slope
         lower, upper, both = self._kinds
         value, slope = np.zeros_like(z), np.zeros_like(z)
         half = lower | upper
         value[..., half], slope[..., half] = z[..., half], 1.0
         inner = z[..., both]
-        value[..., both] = np.log((self.high - self.low)[both]) + log_expit(inner) + log_expit(-inner)
-        slope[..., both] = 1.0 - 2.0 * expit(inner)
+        value[..., both] = (
+            np.log((self.high - self.low)[both]) + scipy.special.log_expit(inner) + scipy.special.log_expit(-inner)
+        )
+        slope[..., both] = 1.0 - 2.0 * scipy.special.expit(inner)
         return value.sum(axis=-1), slope
 
     def pull_back(self, x: np.ndarray, z: np.ndarray, g: np.ndarray) -> np.ndarray:
+        at, simple = self._places
+        if simple:
+            moved = np.array(g, dtype=np.float64)
+            moved[..., at] *= np.exp(z[..., at])
+            return moved
         lower, upper, both = self._kinds
         factor = np.ones_like(z)
         factor[..., lower] = np.exp(z[..., lower])
         factor[..., upper] = -np.exp(z[..., upper])
-        inner = expit(z[..., both])
+        inner = scipy.special.expit(z[..., both])
         factor[..., both] = (self.high - self.low)[both] * inner * (1.0 - inner)
         return g * factor
 

@@ -17,6 +17,7 @@ import scipy.special
 from credo.diagnostics.psis import MIN_DRAWS, psis
 from credo.numerics.lattice import halton_points
 from credo.numerics.random import as_generator
+from credo.numerics.weighted import weighted_quantile
 from credo.saving.registry import register
 
 __all__ = ["SplitProposal", "WeightedDraws", "importance_sample", "unit_points", "weigh"]
@@ -136,13 +137,7 @@ class WeightedDraws:
 
     def quantile(self, q: Any) -> np.ndarray:
         """Marginal quantiles, (*shape of q, D): the weighted empirical distribution, interpolated at mid-weights."""
-        q = np.asarray(q, dtype=np.float64)
-        result = np.empty((q.size, self.points.shape[1]))
-        for d, column in enumerate(self.points.T):
-            order = np.argsort(column, kind="stable")
-            cumulative = np.cumsum(self.weights[order]) - 0.5 * self.weights[order]
-            result[:, d] = np.interp(q.ravel(), cumulative, column[order])
-        return result.reshape(*q.shape, -1)
+        return weighted_quantile(self.points, self.weights, np.asarray(q, dtype=np.float64))
 
     def thinned(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """About n points (n, D) that stand for all, and their weights: a prefix of the lattice with its mirror."""

@@ -59,10 +59,15 @@ def checked_weights(owner: str, sample_weight: Any, X: Any) -> np.ndarray | None
     """Weights (n,) of the rows X: finite, ≥ 0, not all zero; None stays None."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    if not weights.sum() > 0:
-        raise ParameterError(f"{owner}.fit", "sample_weight", "not all zero", sample_weight)
-    return weights
+    constraint, why = "a finite number ≥ 0 for each row, not all zero", None
+    try:
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    except ValueError as error:
+        why = str(error)
+    else:
+        if weights.sum() > 0:
+            return weights
+    raise ParameterError(f"{owner}.fit", "sample_weight", constraint, sample_weight, why)
 
 
 def require_range(X: Any) -> None:

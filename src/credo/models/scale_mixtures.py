@@ -55,6 +55,7 @@ class ScaleMixture:
     reach: float = 1.0
 
     penalty = None  # ("l1", (P,) 1/b), ("elastic_net", 1/b, 1/sd²) for coordinate descent
+    tail = np.inf  # t of a density given τ that falls as |w|^−(t + 1); ∞ where it falls faster than any power
     has_corner = False  # whether the density has a kink or a spike that makes latent variances mix slowly
 
     def initial(self, chains: int) -> State:
@@ -158,6 +159,10 @@ class StudentTMixture(ScaleMixture):
     df: Any = 4.0
     has_corner = True
 
+    @property
+    def tail(self) -> Any:  # type: ignore[override]
+        return self.df
+
     def _log_density(self, d: np.ndarray, scale: np.ndarray) -> np.ndarray:
         half = 0.5 * (np.asarray(self.df) + 1.0)
         constant = special.gammaln(half) - special.gammaln(half - 0.5) - 0.5 * np.log(self.df * np.pi)
@@ -200,6 +205,8 @@ class HorseshoeMixture(ScaleMixture):
     With λ integrated out and z = d²/(2τ²), p(d | τ) = e^z E₁(z) / (τ √(2π³)): infinite at 0, yet a density (Carvalho,
     Polson and Scott 2010, Biometrika 97). So τ is drawn without the λ, which are then drawn by themselves, exactly.
     """
+
+    tail = 1.0
 
     def _log_density(self, d: np.ndarray, scale: np.ndarray) -> np.ndarray:
         z = np.maximum(0.5 * np.square(d / scale), SMALLEST)

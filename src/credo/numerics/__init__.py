@@ -8,6 +8,7 @@
 `double_double`  sums, products and factors of arrays at twice the precision of float64
 `quadrature`  one-dimensional integrals and moments with an error estimate
 `inversion`   quantiles from a distribution function
+`weighted`    quantiles of weighted points
 `lattice`     evenly spread points in the unit cube
 `readable`    numbers as people read them: for terminals, reports and plots
 """

@@ -12,7 +12,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-import scipy.special
+import scipy  # which imports `scipy.special` when first asked for it: small models never do
 
 __all__ = ["namespace", "is_jax"]
 
@@ -26,15 +26,19 @@ def is_jax(value: Any) -> bool:
 class Namespace(SimpleNamespace):
     """`xp.exp`, `xp.where`... from the array module; `xp.special.gammaln`... from its special functions."""
 
-    def __init__(self, module: ModuleType, special: ModuleType, name: str) -> None:
-        super().__init__(special=special, name=name)
-        self._module = module
+    def __init__(self, module: ModuleType, library: ModuleType, name: str) -> None:
+        super().__init__(name=name)
+        self._module, self._library = module, library
+
+    @property
+    def special(self) -> Any:
+        return self.__dict__["_library"].special
 
     def __getattr__(self, attribute: str) -> Any:
         return getattr(self.__dict__["_module"], attribute)
 
 
-_NUMPY = Namespace(np, scipy.special, "numpy")
+_NUMPY = Namespace(np, scipy, "numpy")
 _JAX: Namespace | None = None
 
 
@@ -50,6 +54,6 @@ def namespace(*values: Any) -> Namespace:
             import jax.numpy  # type: ignore[import-not-found]  # the extra `programs`; already loaded by the caller
             import jax.scipy.special  # type: ignore[import-not-found]
 
-            _JAX = Namespace(jax.numpy, jax.scipy.special, "jax")
+            _JAX = Namespace(jax.numpy, jax.scipy, "jax")
         return _JAX
     return _NUMPY

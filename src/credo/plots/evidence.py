@@ -122,7 +122,8 @@ def evidence_surface(
     ParameterError : no such hyperparameters (the message lists those there are), or a bad range.
     NumericalError : no evidence anywhere in the plane.
 
-    Cost resolution² + 60 for each top evaluations of the evidence, n³/3 each where it is exact.
+    Cost resolution² + 60 for each top evaluations of the evidence, n³/3 each where it is exact; the noise, or the
+    variance of a scaled kernel, on an axis makes a whole line of places as dear as some ten, both a whole plane.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def evidence_surface(
         return hyper.log_evidence(hyper.moved({i: a, j: b}), prior)
 
     with hyper.threads():
-        values = np.array([[value(a, b) for a in axes[0].tolist()] for b in axes[1].tolist()])
+        values = hyper.log_evidences(i, j, axes[0], axes[1], prior)
         if not np.any(np.isfinite(values)):
             raise NumericalError(f"{owner}: the evidence is −∞ all over the plane.", value=(x_range, y_range))
         at_learned = hyper.log_evidence(hyper.theta, prior)

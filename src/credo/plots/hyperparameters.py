@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,8 @@ class Hyperparameters:
     model_at : θ → a copy of the model conditioned there, its `log_evidence_` set
     log_prior : θ → log density of the priors that are stated
     kernel : at the learned values ; n : rows
+    scales : entries of θ that only scale the kernel or the noise; along_scales : many θ that differ in these alone →
+        their log evidences, from one factorisation of a kind, NaN where that does not do
     """
 
     owner: str
@@ -43,6 +45,8 @@ class Hyperparameters:
     model_at: Callable[[np.ndarray], Any]
     log_prior: Callable[[np.ndarray], float]
     n: int
+    scales: tuple[int, ...] = ()
+    along_scales: Callable[[Sequence[np.ndarray]], np.ndarray] | None = None
 
     @classmethod
     def of(cls, owner: str, model: Any) -> Hyperparameters:
@@ -80,6 +84,29 @@ class Hyperparameters:
             return -np.inf
         value = value + self.log_prior(theta) if prior else value
         return value if np.isfinite(value) else -np.inf
+
+    def log_evidences(self, i: int, j: int, a: np.ndarray, b: np.ndarray, prior: bool = False) -> np.ndarray:
+        """`log_evidence` (k, m) with entry i at each of a (m,) and entry j at each of b (k,)."""
+        places = np.array([[self.moved({i: u, j: v}) for u in a.tolist()] for v in b.tolist()])
+        values = np.full(places.shape[:2], np.nan)
+        if self.along_scales is not None:
+            free = (j in self.scales, i in self.scales)
+            whole = slice(None)
+            lines: dict[tuple[bool, bool], list[Any]] = {
+                (True, True): [(whole, whole)],
+                (True, False): [(whole, m) for m in range(len(a))],
+                (False, True): [(k, whole) for k in range(len(b))],
+                (False, False): [],
+            }
+            for line in lines[free]:
+                at = places[line].reshape(-1, self.theta.size)
+                with contextlib.suppress(NumericalError), np.errstate(all="ignore"):
+                    found = self.along_scales(list(at))
+                    values[line] = np.reshape(found, values[line].shape)
+                    values[line] += np.reshape([self.log_prior(t) if prior else 0.0 for t in at], values[line].shape)
+        for k, m in np.argwhere(~np.isfinite(values)):
+            values[k, m] = self.log_evidence(places[k, m], prior)
+        return values
 
     def threads(self) -> Any:
         """To be held during many evaluations: factors of few rows are too small for BLAS to share among threads."""
@@ -132,9 +159,10 @@ def _lengthscales(kernel: Any, column: int, prefix: str = "") -> Iterator[str]:
 
 
 def _of_normal(owner: str, model: Any) -> Hyperparameters:
-    from credo.kernels import Differentiated
+    from credo.kernels import Differentiated, Scaled
     from credo.models.gaussian_process.fitting import in_users_units, log_evidence
     from credo.models.gaussian_process.noise import Known, Learned, WithSlopes
+    from credo.models.gaussian_process.scales import evidence_of_scales, has_scales
 
     belief, stated = model.belief_, model.noise_stated_
     if isinstance(belief.noise, Known) and np.ndim(stated) == 0 and stated > 0.0:
@@ -164,8 +192,17 @@ def _of_normal(owner: str, model: Any) -> Hyperparameters:
     def log_prior(theta: np.ndarray) -> float:
         return float(belief.at(theta).log_prior()[0])
 
-    n = len(belief.observations.X)
-    return Hyperparameters(owner, belief.names, belief.theta, shift, positive, kernel, model_at, log_prior, n)
+    def along_scales(thetas: Sequence[np.ndarray]) -> np.ndarray:
+        there = [belief.at(theta) for theta in thetas]
+        return np.array([log_evidence(belief, model.units_, float(v)) for v in evidence_of_scales(there)])
+
+    n, scales = len(belief.observations.X), ()
+    if has_scales(belief):
+        scales = (h - 1, 0) if belief.names[0] == "variance" and isinstance(belief.kernel, Scaled) else (h - 1,)
+    return Hyperparameters(
+        owner, belief.names, belief.theta, shift, positive, kernel, model_at, log_prior, n, scales,
+        along_scales if scales else None,
+    )  # fmt: skip
 
 
 def _of_latent(owner: str, model: Any, fit: Any) -> Hyperparameters:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import special
+import scipy
 
 from credo.program.op import EVERYWHERE, Array, Bounds, Op, Static, products
 
@@ -22,7 +22,7 @@ def _log_softmax_pull(g: Array, out: Array, values: Sequence[Array], static: Sta
 
 
 def _logsumexp(values: Sequence[Array], lead: Sequence[bool], static: Static) -> Array:
-    return np.asarray(special.logsumexp(values[0], axis=static["axis"]))
+    return np.asarray(scipy.special.logsumexp(values[0], axis=static["axis"]))
 
 
 def _logsumexp_pull(g: Array, out: Array, values: Sequence[Array], static: Static) -> Sequence[Array]:
@@ -47,9 +47,9 @@ def _outer(values: Sequence[Array], lead: Sequence[bool], static: Static) -> Arr
 
 
 ALONG: tuple[Op, ...] = (
-    Op("softmax", lambda values, lead, static: special.softmax(values[0], axis=static["axis"]), _softmax_pull,
+    Op("softmax", lambda values, lead, static: scipy.special.softmax(values[0], axis=static["axis"]), _softmax_pull,
        lambda ranges, static: (0.0, 1.0)),
-    Op("log_softmax", lambda values, lead, static: special.log_softmax(values[0], axis=static["axis"]),
+    Op("log_softmax", lambda values, lead, static: scipy.special.log_softmax(values[0], axis=static["axis"]),
        _log_softmax_pull, lambda ranges, static: (-np.inf, 0.0)),
     Op("logsumexp", _logsumexp, _logsumexp_pull,
        lambda ranges, static: (ranges[0][0], np.inf)),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from credo.program.op import EVERYWHERE, Array, Bounds, Op, Static, aligned, binary, monotone, power, unary, unbroadcast
 
@@ -14,6 +14,16 @@ __all__ = ["ELEMENTWISE"]
 
 ROOT_2PI = float(np.sqrt(2.0 * np.pi))
 LOG_2 = float(np.log(2.0))
+
+
+def _late(name: str) -> Any:
+    """A function of `scipy.special`, a module that takes long to import, found when it is called."""
+    return lambda x: getattr(scipy.special, name)(x)
+
+
+_expit, _log_expit, _logit = _late("expit"), _late("log_expit"), _late("logit")
+_ndtr, _log_ndtr, _ndtri = _late("ndtr"), _late("log_ndtr"), _late("ndtri")
+_erf, _erfc, _gammaln, _digamma = _late("erf"), _late("erfc"), _late("gammaln"), _late("digamma")
 
 
 def _falling(function: Any) -> Any:
@@ -72,18 +82,18 @@ ELEMENTWISE: tuple[Op, ...] = (
     unary("expm1", np.expm1, lambda x, out: out + 1.0, monotone(np.expm1)),
     unary("log1mexp", _log1mexp, lambda x, out: -1.0 / np.expm1(-x), lambda a, b: (-np.inf, 0.0)),
     # links and their inverses
-    unary("expit", special.expit, lambda x, out: out * (1.0 - out), monotone(special.expit)),
-    unary("log_expit", special.log_expit, lambda x, out: special.expit(-x), monotone(special.log_expit)),
-    unary("logit", special.logit, lambda x, out: 1.0 / (x * (1.0 - x)), _within(special.logit, 0.0, 1.0)),
-    unary("softplus", lambda x: np.logaddexp(0.0, x), lambda x, out: special.expit(x),
+    unary("expit", _expit, lambda x, out: out * (1.0 - out), monotone(_expit)),
+    unary("log_expit", _log_expit, lambda x, out: scipy.special.expit(-x), monotone(_log_expit)),
+    unary("logit", _logit, lambda x, out: 1.0 / (x * (1.0 - x)), _within(_logit, 0.0, 1.0)),
+    unary("softplus", lambda x: np.logaddexp(0.0, x), lambda x, out: scipy.special.expit(x),
           monotone(lambda x: np.logaddexp(0.0, x))),
-    unary("ndtr", special.ndtr, lambda x, out: np.exp(-0.5 * x * x) / ROOT_2PI, monotone(special.ndtr)),
-    unary("log_ndtr", special.log_ndtr, _density_by_ndtr, monotone(special.log_ndtr)),
-    unary("ndtri", special.ndtri, lambda x, out: ROOT_2PI * np.exp(0.5 * out * out), _within(special.ndtri, 0.0, 1.0)),
+    unary("ndtr", _ndtr, lambda x, out: np.exp(-0.5 * x * x) / ROOT_2PI, monotone(_ndtr)),
+    unary("log_ndtr", _log_ndtr, _density_by_ndtr, monotone(_log_ndtr)),
+    unary("ndtri", _ndtri, lambda x, out: ROOT_2PI * np.exp(0.5 * out * out), _within(_ndtri, 0.0, 1.0)),
     unary("inv_cloglog", lambda x: -np.expm1(-np.exp(x)), lambda x, out: np.exp(x - np.exp(x)),
           monotone(lambda x: -np.expm1(-np.exp(x)))),
-    unary("erf", special.erf, lambda x, out: 2.0 / np.sqrt(np.pi) * np.exp(-x * x), monotone(special.erf)),
-    unary("erfc", special.erfc, lambda x, out: -2.0 / np.sqrt(np.pi) * np.exp(-x * x), _falling(special.erfc)),
+    unary("erf", _erf, lambda x, out: 2.0 / np.sqrt(np.pi) * np.exp(-x * x), monotone(_erf)),
+    unary("erfc", _erfc, lambda x, out: -2.0 / np.sqrt(np.pi) * np.exp(-x * x), _falling(_erfc)),
     # circular and hyperbolic
     unary("sin", np.sin, lambda x, out: np.cos(x), lambda a, b: (-1.0, 1.0)),
     unary("cos", np.cos, lambda x, out: -np.sin(x), lambda a, b: (-1.0, 1.0)),
@@ -97,9 +107,9 @@ ELEMENTWISE: tuple[Op, ...] = (
     binary("arctan2", np.arctan2, lambda g, out, a, b: (g * b / (a * a + b * b), -g * a / (a * a + b * b)),
            lambda a, b: (-float(np.pi), float(np.pi)), "arctan2({0}, {1})"),
     # factorials
-    unary("gammaln", special.gammaln, lambda x, out: special.digamma(x), lambda a, b: EVERYWHERE, "log Γ({0})"),
-    unary("digamma", special.digamma, lambda x, out: special.polygamma(1, x),
-          lambda a, b: monotone(special.digamma)(a, b) if a > 0.0 else EVERYWHERE),
+    unary("gammaln", _gammaln, lambda x, out: scipy.special.digamma(x), lambda a, b: EVERYWHERE, "log Γ({0})"),
+    unary("digamma", _digamma, lambda x, out: scipy.special.polygamma(1, x),
+          lambda a, b: monotone(_digamma)(a, b) if a > 0.0 else EVERYWHERE),
     # choices
     binary("maximum", np.maximum, lambda g, out, a, b: (g * _greater(a, b), g * _greater(b, a)), _larger,
            "maximum({0}, {1})"),

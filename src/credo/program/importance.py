@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from credo.diagnostics.psis import K_RELIABLE, psis
 from credo.errors import NumericalError
 from credo.inference.direct.adaptive import adaptive_importance
 from credo.inference.hyper.density import Density
@@ -18,7 +19,7 @@ from credo.program.fitting import Found
 from credo.program.modes import find_modes, require_an_end
 from credo.program.quadrature import completed, conditional_moments, density_rows, theta_moments
 
-__all__ = ["fit_importance"]
+__all__ = ["fit_importance", "tail_of_moments"]
 
 # Evaluations: what a fast density gets, the seconds a slow one may take, and the fewest worth trying; and for each draw
 # wanted, where rows of data are gone through every time.
@@ -42,14 +43,29 @@ def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     affordable = min(SECONDS / collapsed.seconds, FOR_EACH * draws)
     n = EVALUATIONS if fast else int(np.clip(affordable, FEWEST, EVALUATIONS))
     found = adaptive_importance(rows, modes.places, modes.covariances, n, rng)
-    require_an_end(collapsed, found.positions, found.weights, rows, modes)
-    if found.pareto_k > LARGEST_K or found.effective < LEAST_EFFECTIVE:
+    if not require_an_end(collapsed, found.positions, found.weights, rows, modes):
+        return None
+    x = bijection.forward(found.positions)
+    if (
+        found.pareto_k > LARGEST_K
+        or found.effective < LEAST_EFFECTIVE
+        or tail_of_moments(x, found.weights) > K_RELIABLE
+    ):
         return None
     certificate = {
         "pareto_k": found.pareto_k, "effective": found.effective, "evaluations": n, "modes": len(modes.places)
     }  # fmt: skip
     result = Result("converged", "importance", certificate=certificate)
     theta = bijection.forward(found.resampled(draws, rng))
-    moments = theta_moments(collapsed, bijection.forward(found.positions), found.weights)
+    moments = theta_moments(collapsed, x, found.weights)
     moments |= conditional_moments(collapsed, theta, np.full(len(theta), 1.0 / len(theta)))
     return completed(collapsed, theta, result, found.log_evidence, moments, rng)
+
+
+def tail_of_moments(x: np.ndarray, weights: np.ndarray) -> float:
+    """The largest k̂ of w |x − mean| over the columns of x (n, d): draws whose weights w (n,) are good enough may still
+    not average what has a heavy tail itself."""
+    kept = weights > 0.0
+    off = np.abs(x[kept] - weights @ x)
+    logs = np.log(weights[kept])[:, None] + np.log(np.maximum(off, np.finfo(float).tiny))
+    return float(np.max(psis(logs).k_hat))

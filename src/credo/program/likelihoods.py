@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy
 
 from credo.program.nodes import Node, apply, as_node
 from credo.program.ops import OPS, Op, unbroadcast
@@ -34,7 +34,7 @@ def likelihood_of(law: Any, x: Node) -> Node | None:
     """The node of Σ log p(x) by a better route, or None."""
     if type(law).__name__ == "Dirichlet" and isinstance(law.concentration, np.ndarray) and x.ndim == 1:
         alpha = np.asarray(law.concentration, dtype=np.float64)
-        constant = float(special.gammaln(alpha.sum()) - special.gammaln(alpha).sum())
+        constant = float(scipy.special.gammaln(alpha.sum()) - scipy.special.gammaln(alpha).sum())
         return _scalar("dirichlet_density", [x], {"power": alpha - 1.0, "constant": constant})
     if x.kind != "observed" or x.value is None or x.ndim != 1 or not np.isfinite(x.value).all():
         return None
@@ -48,7 +48,7 @@ def likelihood_of(law: Any, x: Node) -> Node | None:
         return _scalar("ordinal_likelihood", [x, eta, cuts], {"link": law.p.static["link"]})
     if name == "Poisson" and (eta := _log_rate(law.rate)) is not None:
         return _scalar(
-            "poisson_likelihood", [eta], {"x": x.value, "constant": float(special.gammaln(x.value + 1.0).sum())}
+            "poisson_likelihood", [eta], {"x": x.value, "constant": float(scipy.special.gammaln(x.value + 1.0).sum())}
         )
     if name in ("Bernoulli", "Binomial") and isinstance(law.p, Node) and law.p.kind == "expit":
         return _by_logit(law, x)
@@ -61,7 +61,7 @@ def likelihood_of(law: Any, x: Node) -> Node | None:
         static = {"x": x.value, "log": np.log(x.value)}
         return _scalar("gamma_likelihood", [as_node(law.shape), as_node(law.rate)], static)
     if name == "ZeroInflatedPoisson" and as_node(law.rate).ndim == 1 and as_node(law.zi).is_scalar:
-        static = {"x": x.value, "constant": float(special.gammaln(x.value + 1.0).sum())}
+        static = {"x": x.value, "constant": float(scipy.special.gammaln(x.value + 1.0).sum())}
         return _scalar("zero_inflated_likelihood", [as_node(law.rate), as_node(law.zi)], static)
     return None
 
@@ -165,8 +165,8 @@ def _log_between(a: Array, b: Array, link: str) -> Array:
         return -low + np.log(-np.expm1(low - np.exp(b)))
     swap = a > 0.0  # the tail that keeps its digits
     low, high = np.where(swap, -b, a), np.where(swap, -a, b)
-    top = special.log_ndtr(high)
-    return top + np.log(-np.expm1(special.log_ndtr(low) - top))
+    top = scipy.special.log_ndtr(high)
+    return top + np.log(-np.expm1(scipy.special.log_ndtr(low) - top))
 
 
 def _log_slope(at: Array, link: str) -> Array:
@@ -206,7 +206,7 @@ def _negative_binomial(mean: Node, shape: Node, x: Node) -> Node:
     assert x.value is not None
     counts = np.bincount(x.value.astype(np.intp))
     static = {"above": (len(x.value) - np.cumsum(counts))[:-1].astype(np.float64), "x": x.value,
-              "constant": float(special.gammaln(x.value + 1.0).sum())}  # fmt: skip
+              "constant": float(scipy.special.gammaln(x.value + 1.0).sum())}  # fmt: skip
     return _scalar("negative_binomial_likelihood", [mean, shape], static)
 
 
@@ -214,11 +214,11 @@ def _counts(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any
     m, s = _beside(values, lead)
     x, above = static["x"], static["above"]
     with np.errstate(all="ignore"):
-        each = special.xlogy(x, m) - (x + s) * np.log1p(m / s)
+        each = scipy.special.xlogy(x, m) - (x + s) * np.log1p(m / s)
         if np.ndim(values[1]) == bool(lead[1]):  # one shape: (), or (S,)
             over = np.log1p(np.arange(len(above)) / np.asarray(values[1])[..., None]) @ above
         else:
-            over = (special.gammaln(x + s) - special.gammaln(s) - x * np.log(s)).sum(axis=-1)
+            over = (scipy.special.gammaln(x + s) - scipy.special.gammaln(s) - x * np.log(s)).sum(axis=-1)
         return each.sum(axis=-1) + over - static["constant"]
 
 
@@ -232,34 +232,37 @@ def _counts_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, An
             j = np.arange(len(above))
             total = by_shape.sum() - above @ (j / (s * (s + j)))
         else:
-            total = unbroadcast(by_shape + special.digamma(x + s) - special.digamma(s) - x / s, s.shape)
+            total = unbroadcast(by_shape + scipy.special.digamma(x + s) - scipy.special.digamma(s) - x / s, s.shape)
     return [unbroadcast(g * by_mean, m.shape), g * total]
 
 
 def _shares(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
     a, b = _beside(values, lead)
     with np.errstate(all="ignore"):
-        return ((a - 1.0) * static["log"] + (b - 1.0) * static["log1m"] - special.betaln(a, b)).sum(axis=-1)
+        return ((a - 1.0) * static["log"] + (b - 1.0) * static["log1m"] - scipy.special.betaln(a, b)).sum(axis=-1)
 
 
 def _shares_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, Any]) -> list[Array | None]:
     a, b = values
     with np.errstate(all="ignore"):
-        total = special.digamma(a + b)
-        by_a, by_b = static["log"] - special.digamma(a) + total, static["log1m"] - special.digamma(b) + total
+        total = scipy.special.digamma(a + b)
+        by_a, by_b = (
+            static["log"] - scipy.special.digamma(a) + total,
+            static["log1m"] - scipy.special.digamma(b) + total,
+        )
     return [unbroadcast(g * by_a, a.shape), unbroadcast(g * by_b, b.shape)]
 
 
 def _positive(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
     a, r = _beside(values, lead)
     with np.errstate(all="ignore"):
-        return (a * np.log(r) - special.gammaln(a) + (a - 1.0) * static["log"] - r * static["x"]).sum(axis=-1)
+        return (a * np.log(r) - scipy.special.gammaln(a) + (a - 1.0) * static["log"] - r * static["x"]).sum(axis=-1)
 
 
 def _positive_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, Any]) -> list[Array | None]:
     a, r = values
     with np.errstate(all="ignore"):
-        by_shape, by_rate = np.log(r) - special.digamma(a) + static["log"], a / r - static["x"]
+        by_shape, by_rate = np.log(r) - scipy.special.digamma(a) + static["log"], a / r - static["x"]
     return [unbroadcast(g * by_shape, a.shape), unbroadcast(g * by_rate, r.shape)]
 
 
@@ -288,7 +291,7 @@ def _zeros_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, Any
 
 def _simplex(values: Sequence[Array], lead: Sequence[bool], static: dict[str, Any]) -> Array:
     with np.errstate(all="ignore"):
-        return special.xlogy(static["power"], values[0]).sum(axis=-1) + static["constant"]
+        return scipy.special.xlogy(static["power"], values[0]).sum(axis=-1) + static["constant"]
 
 
 def _simplex_pull(g: Any, out: Any, values: Sequence[Array], static: dict[str, Any]) -> list[Array | None]:

@@ -79,7 +79,8 @@ def propose(collapsed: Collapsed, n: int, rng: np.random.Generator, options: Map
             raise
         density.corrected = False  # Laplace's own density may do: the weights of draws will tell
         proposals, positions, weights = rule(density, n, rng, modes)
-    require_an_end(collapsed, positions, weights, density.rows, modes)
+    if not require_an_end(collapsed, positions, weights, density.rows, modes):
+        raise NoRuleError("the hyperparameters were followed into a spike")
     return proposals
 
 

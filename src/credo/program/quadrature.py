@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from credo.diagnostics.psis import K_RELIABLE, psis
-from credo.errors import NumericalError
+from credo.distributions import Flat
+from credo.errors import NotIdentifiedError, NumericalError
 from credo.inference.direct.resampling import resample
 from credo.inference.gaussian_block import GaussianBlock
 from credo.inference.hyper import LatticePosterior, integrate
@@ -29,6 +30,9 @@ __all__ = ["completed", "conditional_moments", "density_rows", "fit_quadrature",
 # Seconds that draws of the block may take, and the fewest values of θ they are made at: so many, and more for each
 # hyperparameter.
 BUDGET, FEWEST, FOR_EACH = 1.0, 12, 4
+# Where no coefficient of the block varies by more than this share of itself, variances err by its square or so, and
+# twice as many values as a regression on θ needs will do.
+NARROW = 0.05
 # Rounds of k-means that place them.
 ROUNDS = 5
 # Seconds that the lattice may take where densities are slow, and its fewest and most evaluations.
@@ -39,7 +43,7 @@ FEW_ENTRIES, MOST_COSTLY = 24, 4_000
 # Errors asked for, in sds; the rougher one where so many evaluations are too many.
 TOLERANCE, ROUGH, MANY = 1e-3, 1e-2, 20_000
 # At how many draws of an interpolated density the density itself is looked at, and the sd of their ratio up to which
-# they pass for draws of it.
+# they pass for draws of it; a third as many where it is a third of that.
 TRIED, OFF = 200, 0.1
 
 
@@ -56,6 +60,7 @@ def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
         most = int(np.clip(LATTICE / collapsed.seconds, LEAST, MOST))
     exact = collapsed.is_quick or collapsed.seconds * draws < BUDGET
     modes = find_modes(collapsed, Density(None, rows, both), rng)
+    laws = _Laws(collapsed, bijection) if collapsed.has_batch else None
     try:
         found = integrate(
             lambda z: float(free.evaluate(z).log_density),
@@ -66,25 +71,66 @@ def fit_quadrature(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
             max_evaluations=most,
             scale=modes.sds,
             more_starts=modes.places[1:],
+            covariances=modes.covariances,
             also=None if collapsed.has_batch else bijection.forward,
+            laws=laws,
         )
-    except NumericalError:
+    except NumericalError as error:
         if costly and collapsed.has_batch and bijection.free == 3:
             return None
+        if flat := [node.name for node in collapsed.rest if isinstance(node.law, Flat)]:
+            raise NotIdentifiedError(
+                f"Model: the data do not determine {', '.join(map(str, flat))}, whose prior is flat: the posterior is "
+                "improper, or nearly.",
+                value=flat,
+                remedy="Give a proper prior, such as Normal(0, 10), or leave out an effect that repeats others.",
+            ) from error
         raise
-    require_an_end(collapsed, found.nodes, found.weights, rows, modes)
+    ends = require_an_end(collapsed, found.nodes, found.weights, rows, modes)
     certificate = {
         "quadrature_error": max(found.errors.values()), "evaluations": found.n_evaluations, "modes": found.n_modes
     }  # fmt: skip
     draw, quality = _drawn(found, draws, rows, 0 if exact else most, rng)
     certificate |= quality
-    certain = found.converged and modes.are_all and quality.get("pareto_k", 0.0) <= K_RELIABLE
+    certain = found.converged and ends and modes.are_all and quality.get("pareto_k", 0.0) <= K_RELIABLE
     advice = () if modes.are_all else (_doubt(modes),)
     result = Result("converged" if certain else "not_certified", "quadrature", certificate=certificate, advice=advice)
     theta, kept = bijection.forward(found.nodes), found.weights > 1e-12
     moments = theta_moments(collapsed, theta, found.weights)
     moments |= conditional_moments(collapsed, theta[kept], found.weights[kept] / found.weights[kept].sum())
+    if laws is not None and found.endless is not None:
+        moments = laws.without_variance(moments, found.endless)
     return completed(collapsed, bijection.forward(draw), result, found.log_evidence, moments, rng)
+
+
+class _Laws:
+    """z (B, d) → means and sds of θ, and of a block of which many laws are found at once, given z."""
+
+    def __init__(self, collapsed: Collapsed, bijection: Bijection) -> None:
+        self.collapsed, self.bijection = collapsed, bijection
+        self.block = collapsed.block if isinstance(collapsed.block, GaussianBlock) else None
+
+    def __call__(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with np.errstate(all="ignore"):
+            theta = self.bijection.forward(z)
+            mean, sd = theta, np.zeros_like(theta)
+            if self.block is not None:
+                parts = [
+                    self.block.moments(self.collapsed.coefficient_rows(part))
+                    for part in self.collapsed.in_chunks(theta)
+                ]
+                mean, sd = (np.concatenate([a, np.concatenate(b)], axis=1)
+                            for a, b in zip((mean, sd), zip(*parts, strict=True), strict=True))  # fmt: skip
+        return mean, sd
+
+    def without_variance(self, moments: Moments, endless: np.ndarray) -> Moments:
+        """The moments, with infinite sds of what has no second moment."""
+        d = endless.size - (self.block.size if self.block is not None else 0)
+        of = named(self.collapsed, endless[None, :d]) | (self.collapsed.split(endless[None, d:]) if self.block else {})
+        return {
+            name: (mean, np.where(of[name][0], np.inf, sd) if name in of and np.any(of[name][0]) else sd)
+            for name, (mean, sd) in moments.items()
+        }
 
 
 def _drawn(
@@ -99,9 +145,13 @@ def _drawn(
         return found.sample(draws, rng), {}
     z = found.sample(draws, rng, exact=False)
     ratio = lambda z: np.asarray(rows(z)) - found.interpolated(z)  # noqa: E731
-    tried = np.exp(ratio(z[: min(TRIED, most // 10)]))
-    if (error := float(tried.std() / tried.mean())) <= OFF:
-        return z, {"interpolation_error": error}
+    first, error = min(TRIED, most // 10), 0.0
+    logs = np.empty(0)
+    for share in (3, 1):
+        logs = np.concatenate([logs, ratio(z[logs.size : first // share])])
+        tried = np.exp(logs - logs.max())
+        if (error := float(tried.std() / tried.mean())) <= OFF / share:
+            return z, {"interpolation_error": error}
     z = z[:most]
     weighed = psis(ratio(z))
     weights = np.exp(np.asarray(weighed.log_weights) - np.max(weighed.log_weights))
@@ -155,9 +205,16 @@ def block_draws(collapsed: Collapsed, theta: np.ndarray, rng: np.random.Generato
         block = collapsed.block
         parts = collapsed.in_chunks(theta)
         return np.concatenate([block.sample_each(collapsed.coefficient_rows(part), rng) for part in parts])
-    fewest = FEWEST + FOR_EACH * theta.shape[1]
+    d = theta.shape[1]
+    fewest = FEWEST + FOR_EACH * d if _spread(collapsed, theta) > NARROW else 2 * (d + 1)
     most = int(min(max(BUDGET / collapsed.seconds, fewest), len(theta)))
     return _at_representatives(collapsed, theta, most, rng)
+
+
+def _spread(collapsed: Collapsed, theta: np.ndarray) -> float:
+    """The largest sd of a coefficient of the block relative to its mean, over the first rows of θ."""
+    x = collapsed.coefficient_rows(theta[:TRIED])
+    return float(np.max(x.std(axis=0) / np.maximum(np.abs(x.mean(axis=0)), np.finfo(float).tiny)))
 
 
 def _at_representatives(collapsed: Collapsed, theta: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:

@@ -19,7 +19,6 @@ from credo.inference.transforms import Bijection, unconstrained
 from credo.program.explain import Step
 from credo.program.forward import draw_node, law_at
 from credo.program.nodes import Node
-from credo.program.visits import well_visited
 
 if TYPE_CHECKING:
     from credo.inference.target import Target
@@ -55,12 +54,6 @@ def by_nuts(
 ) -> Found:
     """NUTS from random starts, and from likelier ones if these fail or chains do not meet; certified by R̂, effective
     draws, divergences, and visits of the far ends."""
-    return well_visited(_begun(target, nodes, draws, rng, options))
-
-
-def _begun(
-    target: Target, nodes: Sequence[Node], draws: int, rng: np.random.Generator, options: Mapping[str, Any]
-) -> Found:
     from credo.program.fitting import numerical
 
     first, failure = None, None

@@ -40,7 +40,7 @@ class BoundFigure:
 
 @dataclass(frozen=True)
 class TopicCard:
-    """One topic.
+    """One topic, by its number from 1: column `topic` − 1 of `transform`.
 
     share : of the corpus's tokens
     words : (word, p(w | z)), most relevant first; documents : (name, p(z | d)) that have most of it
@@ -83,10 +83,10 @@ def topic_report(
         most = np.argsort(-shares[:, z], kind="stable")[:DOCUMENTS]
         cards.append(
             TopicCard(
-                z, float(model.topic_shares_[z]), float(coherence[z]),
+                z + 1, float(model.topic_shares_[z]), float(coherence[z]),
                 tuple(zip(words.words[z], words.probabilities[z], strict=True)),
                 tuple((str(corpus.names[d]), float(shares[d, z])) for d in most),
-                tuple((int(t), float(x)) for t, x in zip(near.indices[z], near.distances[z], strict=True)),
+                tuple((int(t) + 1, float(x)) for t, x in zip(near.indices[z], near.distances[z], strict=True)),
             )
         )  # fmt: skip
     tokens = corpus.n_tokens

@@ -9,10 +9,17 @@
 `atomic`    a file appears whole or not at all
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from credo._lazy import lazily
 from credo.errors import MissingFileError, StorageError
-from credo.saving.atomic import atomic_write
-from credo.saving.files import FileDescription, describe, is_credo_file, load, save
 from credo.saving.registry import estimator_from_state, estimator_state, register
+
+if TYPE_CHECKING:
+    from credo.saving.atomic import atomic_write
+    from credo.saving.files import FileDescription, describe, is_credo_file, load, save
 
 __all__ = [
     "save",
@@ -27,3 +34,10 @@ __all__ = [
     "StorageError",
     "MissingFileError",
 ]
+
+# Every class is registered where it is defined, but few processes read or write a file.
+__getattr__ = lazily(
+    __name__,
+    {"atomic_write": "atomic"}
+    | dict.fromkeys(("save", "load", "describe", "is_credo_file", "FileDescription"), "files"),
+)

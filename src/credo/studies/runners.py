@@ -18,6 +18,10 @@ from credo.studies.objective import Outcome, Pruned, Report, evaluate, progress_
 __all__ = ["Outcome", "Pruned", "Runner", "InlineRunner", "ThreadRunner", "ProcessRunner", "runner_of"]
 
 
+# Seconds that a process may take to begin, before its own time runs.
+STARTING = 60.0
+
+
 class Runner(Protocol):
     """Starts trials and reports."""
 
@@ -120,7 +124,8 @@ class ProcessRunner:
         )  # fmt: skip
         process.start()
         theirs.close()  # so that the pipe ends with the process
-        self._running[trial], self._started[trial] = (process, ours), time.monotonic()
+        # Its time runs from when it says that it began: importing the function's module may take longer than a trial.
+        self._running[trial], self._started[trial] = (process, ours), time.monotonic() + STARTING
 
     def finished(self, wait: float) -> list[tuple[int, Outcome]]:
         """See `Runner`."""
@@ -139,10 +144,13 @@ class ProcessRunner:
         return found
 
     def _heard(self, trial: int) -> Outcome | None:
-        """What the process says: an outcome; or an intermediate value, which is answered."""
+        """What the process says: an outcome; that it began; or an intermediate value, which is answered."""
         process, connection = self._running[trial]
         try:
             message = connection.recv()
+            if message[0] == "began":
+                self._started[trial] = time.monotonic()
+                return None
             if message[0] != "reported":
                 return Outcome(*message)
             assert self._report is not None
@@ -182,6 +190,7 @@ def _in_process(function: Callable[..., Any], params: dict[str, Any], pipe: Any,
             raise CredoError(refused)
         return reason
 
+    pipe.send(("began",))
     outcome = evaluate(function, params, progress_of(report) if reports else None)
     try:
         pipe.send((outcome.kind, outcome.value, outcome.reason))

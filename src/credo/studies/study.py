@@ -368,7 +368,8 @@ class Study(Guidance):
             script resumes where it was killed. Either or both.
         n_jobs : trials at once, −1 as many as processors; the sampler sees the pending ones
         backend : "threads", or "processes": a fresh process a trial, which may crash, and is killed by `timeout`
-        timeout : seconds after which a trial has failed; a thread is left behind, a process killed
+        timeout : seconds after which a trial has failed; a thread is left behind; a process, whose start does not
+            count, is killed
         progress : called with every finished `Trial`
 
         Warns with a `DataWarning` if trials failed. Ctrl-C releases what was running. Ends early when every point of a

@@ -6,9 +6,10 @@ import scipy.stats
 
 from credo.design.acquisition.functions import Bound, Feasible, Improvement, Weighted
 from credo.design.acquisition.incumbents import fantasise, likely_incumbents
+from credo.design.acquisition.inside import Inside
 from credo.design.acquisition.quick import moments_of
 from credo.design.acquisition.thompson import drawn_path
-from credo.design.surrogates.cube import Grid, OneHot, cube_of
+from credo.design.surrogates.cube import Conditional, Grid, OneHot, cube_of
 from credo.design.surrogates.moments import Moments
 from credo.design.surrogates.surrogate import fit_surrogate
 
@@ -38,6 +39,7 @@ def functions(cube):
         "weighted": Weighted(
             Improvement(plain, np.array([-1.0])), lambda X: (-50.0 * X[:, 0] ** 2, -100.0 * X * (np.arange(5) == 0))
         ),
+        "inside": Weighted(Improvement(plain, np.array([-1.0])), Inside.of(surrogate, X[0])),
         "feasibility": Feasible(None, ((plain, -0.5),)),
     }
 
@@ -112,3 +114,26 @@ def test_paths_scatter_as_the_belief_does():
         mean, sd = Moments(surrogate.belief, cube)(points)
         assert np.all(np.abs(values.mean(axis=0) - mean[:, 0]) < 4.5 * sd / np.sqrt(20))
         assert np.all(np.abs(values.std(axis=0) / sd - 1.0) < 4.5 / np.sqrt(40))
+
+
+def test_sides_on_which_the_best_trial_lies_are_not_avoided():
+    """log w by the Normal's distribution function; at most log 2 a column, nothing on the best's own sides."""
+    best, reach = np.array([0.0, 0.5, 0.02, 0.9]), np.array([0.1, 0.2, 0.05, np.inf])
+    inside = Inside(best, reach)
+    X = np.vstack([np.random.default_rng(0).random((50, 4)), best, [0.0, 0.5, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]])
+    shares = [scipy.stats.norm.cdf(part / reach) for part in (X, 1.0 - X)]
+    wanted = [scipy.stats.norm.cdf(part / reach) for part in (best, 1.0 - best)]
+    log_w = np.sum([np.minimum(0.0, np.log(share / want)) for share, want in zip(shares, wanted)], axis=(0, 2))
+    np.testing.assert_allclose(inside(X)[0], log_w, atol=1e-14)
+    assert inside(X)[0][50] == 0.0
+    assert inside(X)[0][51] > -0.5  # from .02 to the edge
+    np.testing.assert_allclose(inside(X)[0][52], -3 * np.log(2.0), atol=0.01)
+
+
+def test_grids_and_columns_that_only_sometimes_matter_have_no_edges():
+    cube = cube_of((Grid.of(1, 5), OneHot((2, 3))), 5)
+    X, surrogate = surrogate_of(cube)
+    assert np.isfinite(Inside.of(surrogate, X[0]).reach).tolist() == [True, False, False, False, True]
+    sometimes = cube_of((Conditional(lambda X: np.ones(X.shape, dtype=bool)),), 5)
+    X, surrogate = surrogate_of(sometimes)
+    assert np.all(np.isinf(Inside.of(surrogate, X[0]).reach))

@@ -134,7 +134,10 @@ def test_samples_are_uniform_where_allowed() -> None:
         (lambda: Space(x=Real(0, 1), constraints=LinearConstraint({"x": 1}, lower=2)), "LinearConstraint"),
         (lambda: Space(x=Real(0, 1), constraints=["x > 0.5", "x < 0.4"]), "x"),
         (lambda: Space(x=Real(0, 1), constraints=lambda p: False), "lambda"),
-        (lambda: Space(n=Integer(0, 9), constraints=["n * n == 7"]), "n * n"),
+        (
+            lambda: Space(n=Integer(0, 9), constraints=["n * n == 7"]),
+            "one of the 10 points, got Expression('n * n == 7')",
+        ),
     ],
 )
 def test_contradictions_are_named(space: object, value: str) -> None:

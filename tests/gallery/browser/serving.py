@@ -31,7 +31,7 @@ def free_port() -> int:
 class Server:
     """A gallery over a storage: `with Server(path) as server: server.address`.
 
-    what : "smoke", the demo, or "film", videos made by a command
+    what : "smoke", the demo, "film", videos made by a command, or "drawing", a template
     """
 
     def __init__(self, storage: Path, what: str = "smoke") -> None:
@@ -82,6 +82,17 @@ def films() -> Any:
     ).checked()
 
 
+def drawings(folder: Path) -> Any:
+    """A drawing taller than its frame, if nothing fitted it in."""
+    import credo as cr
+    from credo.gallery.settings import Settings
+
+    template = folder / "drawing.html"
+    template.write_text('<svg viewBox="-1 -1 2 2"><circle r="{{ radius }}"/></svg>', encoding="utf-8")
+    space = cr.Space(radius=cr.Real(0.2, 1.0))
+    return Settings(space, "Drawings", renderer="template", template=template, width=640, height=400).checked()
+
+
 def main(storage: str, port: int, what: str) -> None:
     """Serve until killed."""
     import uvicorn
@@ -93,7 +104,9 @@ def main(storage: str, port: int, what: str) -> None:
     from credo.gallery.settings import demo
     from credo.studies import open_storage
 
-    settings = films() if what == "film" else demo("smoke")
+    settings = {"film": films, "drawing": lambda: drawings(Path(storage).parent), "smoke": lambda: demo("smoke")}[
+        what
+    ]()
     gallery = Gallery(settings.space, open_storage(storage), seed=1, cards=settings.cards, title=settings.title)
     app = application(gallery, renderer_of(settings), Policy(port=port))
     uvicorn.run(app, port=port, log_level="warning", lifespan="off", ws="none")

@@ -1,4 +1,5 @@
-"""Videos made by a command: they wait in turn, play small, larger when asked for, and it is told when they fail."""
+"""Videos made by a command: they wait in turn, play small, larger when asked for, and it is told when they fail.
+A template's drawing fits into its frame, and a frame seen large lets the keyboard out again."""
 
 from __future__ import annotations
 
@@ -7,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.gallery.browser.chromium import ABSENT, opened, profile, until
+from tests.gallery.browser.chromium import ABSENT, after, opened, profile, until
 from tests.gallery.browser.serving import Server
 
 pytestmark = pytest.mark.skipif(ABSENT is not None, reason=str(ABSENT))
-pytest.importorskip("PIL", reason="no Pillow, which draws the frames")
 
 READY = "[...document.querySelectorAll('#cards .made')].every(made => made.dataset.state === 'ready')"
 PLAYING = "[...document.querySelectorAll('#cards video')].every(film => film.played.length && film.currentTime > 0.1)"
@@ -25,7 +25,31 @@ async () => {
 """
 
 
+FITS = """
+() => {
+  const { width, height } = document.querySelector('svg').getBoundingClientRect();
+  return width === innerWidth && height === innerHeight && document.documentElement.scrollHeight === innerHeight;
+}
+"""
+
+
+def test_drawings(browser: Any, tmp_path: Path) -> None:
+    with Server(tmp_path / "drawings.db", "drawing") as server, profile(browser, server.address) as (context, _):
+        page = opened(context, server.address)
+        page.wait_for_selector(".card iframe")
+        frame = page.frames[1]
+        frame.wait_for_selector("svg")
+        assert frame.evaluate(FITS)
+        page.keyboard.press("z")
+        page.wait_for_selector("#large iframe")
+        page.keyboard.press("Escape")
+        page.wait_for_selector("#large", state="hidden")
+        page.keyboard.press("1")
+        after(page, 1)
+
+
 def test_films(browser: Any, tmp_path: Path) -> None:
+    pytest.importorskip("PIL", reason="no Pillow, which draws the frames")
     with Server(tmp_path / "films.db", "film") as server:
         with profile(browser, server.address, motion="no-preference") as (context, watched):
             page = opened(context, server.address)

@@ -54,6 +54,10 @@ def test_by_mouse(browser: Any, server: Server) -> None:
             after(page, count)
 
         page.click(".modes label:has-text('Best')")
+        page.dblclick(".card .view >> nth=1")  # the picture answers too, and a double click once
+        after(page, 9)
+        page.wait_for_timeout(700)
+        assert answers(page) == 9
         page.locator(".card .tool[aria-label*=favourite]").first.click()
         page.wait_for_selector("#favourites li", state="attached")
         page.click("#favourites-fold summary")

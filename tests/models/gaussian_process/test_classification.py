@@ -241,3 +241,20 @@ def test_extreme_hyperparameters(inference, lengthscale, variance):
     assert np.isfinite(model.log_evidence_)
     if lengthscale < 1.0 or variance < 1.0:
         np.testing.assert_allclose(p[:, 1], 0.5, atol=1e-3)
+
+
+def test_ep_that_its_weights_do_not_certify_says_so():
+    """Rows too far apart to share anything, wide functions: each f_i is half a Normal, of whose product no Normal is
+    near, though EP's evidence, n log ½, is right. And three classes without a pattern."""
+    rows, y = np.arange(150.0)[:, None], np.arange(150) % 2
+    with pytest.warns(FitConvergenceWarning, match="do not certify"):
+        model = GaussianProcessClassifier(1e4 * RBF(0.01), inference="ep", optimizer=None).fit(rows, y)
+    assert model.result_.status == "not_certified"
+    assert model.result_.certificate["pareto_k"] >= 0.7
+    assert model.log_evidence_ == pytest.approx(150 * np.log(0.5), abs=1e-6)
+    rng = np.random.default_rng(0)
+    with pytest.warns(FitConvergenceWarning, match="do not certify"):
+        three = GaussianProcessClassifier(1e4 * RBF(0.3), optimizer=None).fit(
+            rng.uniform(-2, 2, (30, 1)), rng.integers(0, 3, 30)
+        )
+    assert (three.result_.status, three.result_.inference) == ("not_certified", "ep")

@@ -113,6 +113,7 @@ def test_overdispersion_is_learned(tmp_path):
     np.testing.assert_allclose(stated.fit(x, y).predict(NEW), limit.fit(x, y).predict(NEW), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*certificate failed")
 def test_awkward_counts():
     with pytest.raises(NotIdentifiedError, match="all zero"):
         GaussianProcessPoissonRegressor().fit(X, np.zeros(40))

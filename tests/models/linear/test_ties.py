@@ -9,6 +9,9 @@ from scipy import special, stats
 
 import credo as cr
 from credo.errors import NotIdentifiedError
+from credo.inference.exact.noise_prior import NoisePrior
+from credo.models.linear.robust import LatentNoise
+from credo.models.linear.ties import require_noise_off_the_plane, require_scale_above_rounding
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
@@ -82,3 +85,14 @@ def test_ties_that_leave_a_posterior_are_answered(X, y, noise):
     model = cr.LinearRegression(prior=cr.Laplace(0.0, 1.0), noise=noise).fit(X, y)
     assert model.result_.ok
     assert 1e-4 < model.posterior_["noise_scale"].mean() < 4.0
+
+
+@pytest.mark.parametrize("far", [1e15, 1e100])
+def test_an_outlier_makes_no_ties_of_the_other_rows(far):
+    """Student-t noise of a df near 0 draws such: beside it all others are alike to any number of digits of its own."""
+    design, rows = np.column_stack([np.ones(12), X[:12]]), np.r_[NOISY[:11], far]
+    noise, prior = LatentNoise(False, None, None, cr.HalfNormal(1.0), None), NoisePrior(family=cr.HalfNormal(1.0))
+    require_noise_off_the_plane(design, rows[:, None], noise, prior)
+    require_scale_above_rounding(np.full((8, 1), 1.0), rows[:, None])
+    with pytest.raises(NotIdentifiedError, match="10 of 12 rows lie on one plane exactly"):
+        require_noise_off_the_plane(design, np.r_[np.zeros(10), 1.0, far][:, None], noise, prior)

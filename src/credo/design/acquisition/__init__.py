@@ -3,6 +3,7 @@
 `propose`     `propose` and `recommend`
 `equations`   what a point is worth: pure functions of mean and sd, with slopes to the last digit
 `functions`   the same as functions of points
+`inside`      what keeps improvement from going round all corners
 `incumbents`  draws of best values that are uncertain, and of pending trials
 `search`      where an acquisition function is highest
 `averaged`    moments with hyperparameters integrated out, for people

@@ -13,6 +13,7 @@ from credo.design.acquisition.averaged import averaged
 from credo.design.acquisition.checks import checked_box, checked_constraints, checked_history, checked_points
 from credo.design.acquisition.functions import Acquisition, Bound, Feasible, Improvement, LogWeight, Weighted
 from credo.design.acquisition.incumbents import fantasise, likely_incumbents
+from credo.design.acquisition.inside import Inside
 from credo.design.acquisition.points import even_points
 from credo.design.acquisition.quick import moments_of
 from credo.design.acquisition.search import highest, narrowed
@@ -47,7 +48,7 @@ class Proposal:
 
     points (n, d); mean, sd (n,) : of the belief about the objective there, in its units (without noise)
     acquisition (n,) : the value that was maximised, in logs for improvements, given the points before; a prior's log
-        weight is part of it
+        weight is part of it, what `Inside` takes off is not
     exploitation, exploration (n,) : the two terms of expected improvement, (b − μ)Φ and σφ, in standardised units: the
         first is positive where the mean itself is better than what is known, the second grows with what is not known
     feasibility (n,) : the probability that all constraints are met; 1 without any
@@ -171,13 +172,16 @@ class _Search:
         best = self.X[self.order]
         if box is not None:  # to look around: those in the box first
             best = best[np.argsort(np.any((best < box[0]) | (best > box[1]), axis=1), kind="stable")]
+        inside = Inside.of(self.surrogate, self.X[self.order[0]])
+        improves = self.method == "log_ei" and bool(self.met.any())  # with noise it gained nothing
         points, values = np.empty((n, self.cube.d)), np.empty(n)
         for i in range(n):
             waiting = np.concatenate([self.waiting, points[:i]])
             function = self._acquisition(waiting, plain)
             function = function if prior is None else Weighted(function, prior)
+            sought = Weighted(function, inside) if improves else function
             points[i] = highest(
-                function, self.cube, best=best[:10], taken=np.concatenate([self.X, waiting]), rng=self.rng,
+                sought, self.cube, best=best[:10], taken=np.concatenate([self.X, waiting]), rng=self.rng,
                 repeat=self.repeat, box=box, scale=self.surrogate.scale,
             )  # fmt: skip
             values[i] = function.value(points[i : i + 1])[0]

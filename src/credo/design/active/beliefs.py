@@ -49,7 +49,8 @@ def laws(model: Any, X: Any) -> LawDraws:
     if not hasattr(model, "law_draws"):
         raise UnavailableError(
             f"{type(model).__name__} has no law_draws, the laws over its posterior that this needs.",
-            remedy="Use diversity=None, or a model that has them (LogisticRegression, a Gaussian process).",
+            remedy="Use by='bald', 'entropy' or 'margin' and diversity=None, or a model that has them "
+            "(LogisticRegression, a Gaussian process).",
         )
     return model.law_draws(**_data(X)) if _is_posterior(model) else model.law_draws(X)
 

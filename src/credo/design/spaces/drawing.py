@@ -152,13 +152,14 @@ def nothing_left(space: Space) -> ParameterError:
                 return ParameterError(
                     "Space", "constraints", f"both satisfied by one of {len(rows):,} points", two, why
                 )
-    return ParameterError(
-        "Space",
-        "constraints",
-        f"satisfied by some of {MOST_REJECTED:,} random points",
-        space.constraints[int(np.argmin(often))],
-        "Write an equation or a narrow band into the parameters themselves: ask for the sum and the share, say.",
-    )
+    worst = space.constraints[int(np.argmin(often))]
+    why = "This one is false most often. " if len(often) > 1 else ""
+    if space.size <= MOST_LISTED:
+        wanted = f"all satisfied by one of the {space.size:,} points"
+        return ParameterError("Space", "constraints", wanted, worst, why.strip())
+    wanted = f"all satisfied by some of {MOST_REJECTED:,} random points"
+    why += "Write an equation or a narrow band into the parameters themselves: ask for the sum and the share, say."
+    return ParameterError("Space", "constraints", wanted, worst, why)
 
 
 def _contradiction(space: Space) -> list[LinearConstraint] | None:

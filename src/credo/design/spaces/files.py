@@ -107,7 +107,8 @@ def _check_sections(written: Mapping[str, Any]) -> None:
 
 
 def _needs_function(name: str) -> ParameterError:
-    return ParameterError("Space", "state", "without functions", name, "Pass the space that holds the function itself.")
+    remedy = "Pass the space that holds the function itself: Study(space, storage=…) in place of Study.load."
+    return ParameterError("Space", "state", "without functions", name, remedy)
 
 
 def _parameter(name: str, table: Any) -> Parameter:

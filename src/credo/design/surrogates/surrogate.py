@@ -53,9 +53,14 @@ class Surrogate:
         """Distances (d,) over which the belief changes alike: lengthscales, at most two widths of the cube, over their
         geometric mean; 1 in columns of categories."""
         scale, ordered = np.ones(self.cube.d), self.cube.ordered
-        lengths = np.minimum(np.exp(self.belief.kernel.theta[: ordered.size]), WIDEST)
+        lengths = self.lengths
         scale[ordered] = lengths / np.exp(np.mean(np.log(lengths))) if ordered.size else lengths
         return scale
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Lengthscales of the ordered columns, at most two widths of the cube."""
+        return np.minimum(np.exp(self.belief.kernel.theta[: self.cube.ordered.size]), WIDEST)
 
     def mean_at(self, X: np.ndarray) -> np.ndarray:
         """Mean (m,) of standardised values at points X (m, d)."""

@@ -19,13 +19,15 @@ from credo.models.preference.scales import ScalesSpace
 __all__ = ["NOISE", "PageScales", "columns_of_kinds", "kernel_of", "rows_of"]
 
 NOISE = 1.0
-# ℓ² grows with the number of columns as squared distances in the cube do; a factor of e^SPREAD either way (one sd).
+# ℓ = LENGTH √d, as squared distances in the cube grow with d, but of fewer than FEW columns as if they were so many: a
+# taste turns once or twice along a parameter however few there are. A factor of e^SPREAD either way (one sd).
 # Longer ones put the best point into a corner while little is known: with .6 (variance 9) the mean regret after
 # 5 and 10 answers was about twice as large on two of the three eight-parameter problems of `benchmarks.gallery_regret`
 # (three draws other than the recorded ones), and no better after 20.
-LENGTH, SPREAD = 0.25, 0.5
-# Utility varies by some three times the noise of a choice, within a factor of e^½ (one sd): of two random items the
-# better one is then named in 84 to 94 % of choices. (At these lengths most of the variance is over the space.)
+LENGTH, FEW, SPREAD = 0.25, 8, 0.5
+# Of FEW parameters or more utility varies by some three times the noise of a choice, within a factor of e^½ (one sd):
+# of two random items the better one is then named in 84 to 94 % of choices. (At these lengths most of the variance is
+# over the space.) Of fewer by less, as each adds its share: the recipes of `benchmarks.gallery_regret`, of two, by .9.
 VARIANCE, VARIANCE_SPREAD = 12.0, 1.0
 LEVEL, LEVEL_SPREAD = 1.5, 0.8
 LIMITS = {"lengthscale": (0.03, 1e3)}
@@ -45,8 +47,9 @@ def kernel_of(space: Space) -> Kernel:
     """The prior covariance on `rows_of`, at the prior's median."""
     ordered, groups = columns_of_kinds(space)
     parts: list[Kernel] = []
+    d = ordered.size + len(groups)
     if ordered.size:
-        length = float(LENGTH * np.sqrt(ordered.size + len(groups)))
+        length = float(LENGTH * np.sqrt(max(d, FEW)))
         options: dict[str, Any] = {"active_dims": tuple(range(ordered.size)), "limits": LIMITS}
         prior = {"lengthscale": LogNormal(np.full(ordered.size, np.log(length)), SPREAD)}
         parts.append(Matern(np.full(ordered.size, length), nu=2.5, priors=prior, **options))
@@ -56,8 +59,9 @@ def kernel_of(space: Space) -> Kernel:
         parts.append(Categorical(np.full(n, LEVEL), active_dims=tuple(range(first, first + n)), priors=level,
                                  limits=LIMITS))  # fmt: skip
     together = parts[0] * parts[1] if len(parts) > 1 else parts[0]
-    prior = {"variance": LogNormal(float(np.log(VARIANCE)), VARIANCE_SPREAD)}
-    return Scaled(together, VARIANCE, priors=prior, limits={"variance": (1e-2, 1e3)})
+    variance = VARIANCE * min(d / FEW, 1.0)
+    prior = {"variance": LogNormal(float(np.log(variance)), VARIANCE_SPREAD)}
+    return Scaled(together, variance, priors=prior, limits={"variance": (1e-2, 1e3)})
 
 
 def rows_of(space: Space, X: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from credo.gallery.fold import Card
 from credo.gallery.settings import Settings
 from credo.gallery.templating import compiled, filled
 
-__all__ = ["POLICY", "TemplateRenderer"]
+__all__ = ["HEAD", "POLICY", "TemplateRenderer"]
 
 #: The frame may run its own script and draw; it has no origin, no cookies, no network, and only this page may show it.
 POLICY = (
@@ -18,6 +18,11 @@ POLICY = (
     "frame-ancestors 'self'"
 )
 _LARGEST = 1 << 20
+#: What a template that is no whole document begins with: a drawing fills its frame instead of running out of it.
+HEAD = (
+    '<!doctype html><meta charset="utf-8"><style>html, body { margin: 0; height: 100% }'
+    "body > svg:not([width], [height]) { display: block; width: 100%; height: 100% }</style>"
+)
 
 
 class TemplateRenderer:
@@ -47,7 +52,9 @@ class TemplateRenderer:
     def page(self, card: Card) -> str:
         """The document of a card."""
         params = dict(card.params)
-        return filled(self._template(), str(self._path), {**params, "params": params})
+        text = filled(self._template(), str(self._path), {**params, "params": params})
+        whole = text.lstrip()[:9].lower().startswith(("<!doctype", "<html"))
+        return text if whole else HEAD + text
 
     def _template(self) -> Any:
         try:

@@ -23,14 +23,19 @@ let draft = null;
 let picked = 0; // how many cards have been put in order by number keys
 let focus = null; // the card in focus
 let busy = false;
+let dealt = 0; // when the round appeared
 let asked = new AbortController();
 let believed = null; // the state whose beliefs were asked for
+
+// The second click of a double one is no answer to the next round.
+const SETTLED = 500;
 
 // -- what is drawn ------------------------------------------------------------------------------------------------
 
 const parts = {
   cards: table($("cards"), {
     choose: (id) => answer(chosen(draft, id), id),
+    point: (id) => single() && performance.now() - dealt > SETTLED && answer(chosen(draft, id), id),
     shift: (id, step) => redraft(shift(draft, id, step), id),
     rate: (id, value) => redraft(rate(draft, id, value)),
     favourite: (id) => change("favourite", { card: id, favourite: !card(id).favourite }),
@@ -51,6 +56,7 @@ const parts = {
 const helped = help();
 const large = enlarged();
 
+const single = () => draft.mode === "best" || draft.mode === "duel";
 const card = (id) => state.round.cards.find((one) => one.id === id);
 
 function received(next, { keep = false } = {}) {
@@ -64,6 +70,7 @@ function received(next, { keep = false } = {}) {
     const at = draft ? Math.max(0, visible(draft).indexOf(focus)) : 0;
     draft = begin(mode, ids);
     picked = 0;
+    dealt = performance.now();
     focus = visible(draft)[Math.min(at, visible(draft).length - 1)];
   }
   drawn();
@@ -90,7 +97,7 @@ function drawn() {
   parts.cards.update(state, draft, space);
   $("ask").textContent = MODES[draft.mode].ask;
   for (const input of document.querySelectorAll("input[name=mode]")) input.checked = input.value === draft.mode;
-  $("send").hidden = draft.mode === "best" || draft.mode === "duel";
+  $("send").hidden = single();
   $("send").disabled = !ready(draft);
   $("tie").textContent = draft.mode === "duel" ? "Both alike" : "All alike";
   $("none").textContent = draft.mode === "duel" ? "Neither" : "None of them";
@@ -201,7 +208,7 @@ const here = () => focusedCard() ?? focus;
 const ACTIONS = {
   previous: () => move(-1),
   next: () => move(1),
-  enter: () => (draft.mode === "best" || draft.mode === "duel" ? answer(chosen(draft, here()), here()) : send()),
+  enter: () => (single() ? answer(chosen(draft, here()), here()) : send()),
   earlier: () => draft.mode === "order" && redraft(shift(draft, here(), -1), here()),
   later: () => draft.mode === "order" && redraft(shift(draft, here(), 1), here()),
   tie: () => answer(tied(draft)),

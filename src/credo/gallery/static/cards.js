@@ -5,9 +5,10 @@ import { h, icon, ICONS, s } from "./dom.js";
 import { picture } from "./renderers.js";
 import { visible } from "./draft.js";
 
+const POINTED = new Set(["smoke", "image"]); // a frame and a video take clicks themselves, a table's text is selected
 const SPREAD = 4; // likings that the bar shows, in noises of one choice: beyond it everything is "very"
 
-/** The table of cards. `act` holds what a card can ask for: choose, place, rate, favourite, pin, near, enlarge. */
+/** The table of cards. `act` holds what a card can ask for: choose, point (at the picture), place, rate, favourite, pin, near, enlarge. */
 export function table(root, act) {
   const shown = new Map();
   let open = false;
@@ -49,7 +50,7 @@ function build(card, space, act) {
   const drawn = picture(card, { space });
   const { id, number } = card;
   const view = h("div", { class: "view", data: { kind: card.render?.kind ?? "table" } }, drawn.element);
-  view.addEventListener("dblclick", () => act.enlarge(id));
+  if (POINTED.has(view.dataset.kind)) view.addEventListener("click", () => act.point(id));
   const parts = {
     rank: h("span", { class: "rank", hidden: true }),
     likes: h("div", { class: "likes", title: "How much you are expected to like it, and how unsure that is. 0 is the average of everything; at 1½ more, the better of two is told five times in six." }),

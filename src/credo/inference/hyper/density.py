@@ -10,6 +10,9 @@ from credo.errors import NumericalError, ParameterError
 
 __all__ = ["Density"]
 
+# Gradients kept: searches, curvatures and widths ask again at a mode and beside it.
+KEPT = 256
+
 
 class Density:
     """log p(θ) up to a constant.
@@ -28,6 +31,7 @@ class Density:
             raise ParameterError("integrate", "log_density", "given, or `batch`", None)
         self._one, self._batch, self._value_and_gradient = one, batch, value_and_gradient
         self.calls = 0
+        self._kept: dict[bytes, tuple[float, np.ndarray]] = {}
 
     @property
     def is_cheap(self) -> bool:
@@ -53,9 +57,14 @@ class Density:
     def gradient(self, theta: np.ndarray, scale: np.ndarray) -> tuple[float, np.ndarray]:
         """Value and gradient; by central differences over 1e-4 `scale` (d,) where no gradient was given."""
         if self._value_and_gradient is not None:
-            self.calls += 2
-            value, slope = self._value_and_gradient(theta)
-            return float(value), np.asarray(slope, dtype=np.float64)
+            key = theta.tobytes()
+            if key not in self._kept:
+                self.calls += 2
+                value, slope = self._value_and_gradient(theta)
+                if len(self._kept) == KEPT:
+                    self._kept.clear()
+                self._kept[key] = float(value), np.asarray(slope, dtype=np.float64)
+            return self._kept[key]
         steps = np.diag(1e-4 * scale)
         values = self.rows(np.concatenate([theta[None], theta + steps, theta - steps]))
         d = len(theta)

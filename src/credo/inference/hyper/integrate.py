@@ -4,6 +4,7 @@
 2. A lattice of 1.6 sds between nodes, flooded until all that lies above exp(−9) of the peak is covered; deeper while
    the shell of nodes below that still carries weight (heavy tails).
 3. Finer lattices (every level contains the last) until log evidence, means and sds stand still.
+4. On, where second moments of what depends on θ lie further out than the density does.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ HEAVY = 0.1
 IN_TAILS = 0.01
 # A squared distance from the mode, in sds, at which the search is taken up again.
 OFF_CENTRE = 0.1
+# Second moments that depend on θ are followed until nodes carry exp(−8) of what the heaviest does; if that takes more
+# nodes than these, times d², on top of as many again as there are, they have no end, and there is no variance.
+FOLLOWED, MOST_FOLLOWED = 8.0, 400
 # Nodes of level 0, times d²: 15 times what the logarithm of a Gamma(0.05) variable needs.
 MOST_FIRST = 1000
 # Peaks that are climbed from to tell whether they are modes.
@@ -43,6 +47,7 @@ MOST_CLIMBS = 12
 
 
 Also = Callable[[np.ndarray], np.ndarray] | None
+Laws = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None
 
 
 class Estimate(NamedTuple):
@@ -61,7 +66,9 @@ def integrate(
     tolerance: float = 1e-3,
     max_evaluations: int = 50_000,
     more_starts: Any = (),
+    covariances: Any = None,
     also: Callable[[np.ndarray], np.ndarray] | None = None,
+    laws: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None,
 ) -> LatticePosterior:
     """Integrate exp(log_density) over ℝᵈ, d ≤ 3.
 
@@ -78,8 +85,11 @@ def integrate(
         integrated (and drawn from) if it keeps the tolerance (1e-2 is apt), some 40 nodes in three dimensions: for
         densities that cost.
     more_starts : (m, d) further starts, for other modes. With `batch` some places far around the mode are tried too.
+    covariances : (1 + m, d, d), inverse curvatures of log p at the starts, if these are known to be modes.
     also : (B, d) → (B, k), functions of θ whose means and sds are to keep the tolerance too, such as exponentials: what
         they weigh most may lie far from where θ does. Those whose sds lie in the tails are left out.
+    laws : (B, d) → means and sds (B, k) given θ. The lattice goes on to where the second moments of their mixture lie,
+        such as a tail of little mass in which sds are large; those it finds no end of are told in `endless`.
 
     Returns
     -------
@@ -103,7 +113,11 @@ def integrate(
         raise ParameterError("integrate", "tolerance", "> 0", tolerance)
     scale = np.broadcast_to(np.asarray(scale, dtype=np.float64), (d,))
     density = Density(log_density, batch, value_and_gradient)
-    found = [find_mode(density, each, scale) for each in (start, *np.reshape(more_starts, (-1, d)))]
+    starts = (start, *np.reshape(more_starts, (-1, d)))
+    if covariances is None:
+        found = [find_mode(density, each, scale) for each in starts]
+    else:
+        found = [find_mode(density, *each, finish=False) for each in zip(starts, [scale] * len(starts), covariances)]
     mode, value, inverse = max(found, key=lambda each: each[1])
     T = whitening(density, mode, value, inverse, scale)
     if np.square(density.gradient(mode, scale)[1] @ T).sum() > OFF_CENTRE:  # BFGS thought itself nearer than it was
@@ -114,7 +128,7 @@ def integrate(
     lattice.add(lattice.nearest(np.array([mode, *(each[0] for each in found)])))
     if density.is_cheap:
         _look_around(lattice)
-    return _refine(lattice, tolerance, max_evaluations, also)
+    return _refine(lattice, tolerance, max_evaluations, also, laws)
 
 
 def _look_around(lattice: Lattice) -> None:
@@ -125,7 +139,7 @@ def _look_around(lattice: Lattice) -> None:
     lattice.add(np.unique(np.concatenate([along * k for k in (2, 3, 4, 6, 8, 11, 15)]), axis=0))
 
 
-def _refine(lattice: Lattice, tolerance: float, limit: int, also: Also = None) -> LatticePosterior:
+def _refine(lattice: Lattice, tolerance: float, limit: int, also: Also = None, laws: Laws = None) -> LatticePosterior:
     depth, level = SHALLOW if lattice.sparing else DEPTH, 0
     before: Estimate | None = None
     previous: Estimate | None = None
@@ -146,7 +160,8 @@ def _refine(lattice: Lattice, tolerance: float, limit: int, also: Also = None) -
             # Two lattices may share an error in two dimensions or more, three do not.
             settled = before is not None or lattice.d == 1 or lattice.sparing or last
             if max(errors.values()) <= tolerance and settled:
-                return _posterior(lattice, level, now, errors, True)
+                endless = None if laws is None else _followed(lattice, level, laws)
+                return replace(_posterior(lattice, level, now, errors, True), endless=endless)
             complete &= errors["log_evidence"] > tolerance or not settled  # a finer lattice would not mend the tail
         if previous is not None and (not complete or last):
             worst = max(errors, key=lambda name: errors[name])
@@ -191,6 +206,30 @@ def _tail(lattice: Lattice, depth: float) -> float:
     ratio = outer.sum() / inner.sum() if len(outer) > 4 * lattice.d and len(inner) else 0.0
     series = outer.sum() * (ratio / (1.0 - ratio) if ratio < 1.0 else np.inf) if ratio > HEAVY else 0.0
     return float(min(1.0, max(series, share[log_p <= -depth].sum()) / share.sum()))
+
+
+def _followed(lattice: Lattice, level: int, laws: Any) -> np.ndarray:
+    """Floods to where second moments of the laws are carried; (k,) which of them have no end."""
+    moves, seen, mass = lattice.moves(level), 0, np.exp(lattice.log_p - lattice.log_p.max())
+    limit = 2 * len(mass) + MOST_FOLLOWED * lattice.d**2
+    square, centre = np.empty((0, 0)), np.empty(0)
+    while True:
+        mean, sd = laws(lattice.theta(lattice.units[seen:]))
+        with np.errstate(all="ignore"):
+            if seen == 0:
+                centre = mass @ mean / mass.sum()
+                square = np.empty((0, len(centre)))
+            square = np.concatenate([square, np.square(sd) + np.square(mean - centre)])
+            carried = lattice.log_p[:, None] + np.log(square)
+        carried[~np.isfinite(carried)] = -np.inf  # overflown, or no law at all there
+        high = carried[seen:] > carried.max(axis=0) - FOLLOWED
+        if len(lattice.log_p) > limit:
+            return high.any(axis=0)
+        around = lattice.units[seen:][high.any(axis=1)][:, None] + moves
+        seen = len(lattice.log_p)
+        lattice.add(np.unique(around.reshape(-1, lattice.d), axis=0))
+        if len(lattice.log_p) == seen:
+            return np.zeros(len(centre), dtype=bool)
 
 
 def _by_surrogate(lattice: Lattice, tolerance: float) -> LatticePosterior | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 
 import numpy as np
-from scipy.special import logsumexp
+import scipy
 
 from credo.errors import UnavailableError
 from credo.inference.hyper.density import Density
@@ -39,6 +39,7 @@ class LatticePosterior:
     converged : whether all of them are below the tolerance asked for
     n_evaluations : of the density, a gradient counting as two
     n_modes : peaks within exp(−6) of the highest that a path between nodes leaves only by falling by e
+    endless : (k,) which second moments of the laws given θ have no end; None if there were none to follow
     """
 
     nodes: np.ndarray
@@ -55,6 +56,7 @@ class LatticePosterior:
     units: np.ndarray
     unit: float
     cubic: int
+    endless: np.ndarray | None = None
     density: Density | None = field(default=None, repr=False, compare=False)
 
     @cached_property
@@ -140,7 +142,7 @@ class LatticePosterior:
             return self._splines(u / self.unit)
         centres, root = self._kernels
         z = np.linalg.solve(root, (u[:, None] - centres).reshape(-1, u.shape[1]).T).reshape(u.shape[1], len(u), -1)
-        return np.asarray(logsumexp(-0.5 * np.square(z).sum(axis=0), axis=1, b=self.weights))
+        return np.asarray(scipy.special.logsumexp(-0.5 * np.square(z).sum(axis=0), axis=1, b=self.weights))
 
     @property
     def _is_coarse(self) -> bool:

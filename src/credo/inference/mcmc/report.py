@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from credo.diagnostics.mcmc import Convergence, check_convergence
+from credo.diagnostics.visits import seldom_far_out
 from credo.errors import ConvergenceWarning, warn
 from credo.inference.draws import Draws
 from credo.inference.result import Result
@@ -66,6 +67,10 @@ def assess(
     advice = (*complaints, *(verdict.advice if verdict else ()))
     status = "interrupted" if interrupted else "converged" if verdict and not advice else "not_certified"
     certificate = verdict.certificate if verdict else {}
+    if status == "converged":  # of chains that are well otherwise
+        certificate["ess_far_out"], seldom = seldom_far_out(target.split(x))
+        if seldom is not None:
+            status, advice = "not_certified", (seldom,)
     result = Result(status, inference, seconds=(seconds,), certificate=certificate, advice=advice)
     return result, complaints if interrupted or verdict is None else advice
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from credo.errors import ParameterError, UnavailableError
-from credo.inference.draws import weighted_quantile
 from credo.models.effects.columns import Columns, columns_of
 from credo.numerics.readable import aligned, number, percent, share
+from credo.numerics.weighted import weighted_quantile
 from credo.prediction.law_draws import LawDraws
 
 __all__ = ["AverageEffects", "Effect", "average_effects"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from credo.blocks.source import Block, Source
+from credo.blocks.mapped import MappedSource
+from credo.blocks.source import Source
 from credo.errors import DataError
 
 __all__ = ["FeaturedSource", "evenly_sampled"]
@@ -17,26 +17,16 @@ __all__ = ["FeaturedSource", "evenly_sampled"]
 SAMPLE_ROWS = 10_000
 
 
-class FeaturedSource:
+class FeaturedSource(MappedSource):
     """The blocks of `source` with `features.transform(X)` for X, computed as they are read."""
 
     def __init__(self, source: Source, features: Any) -> None:
-        self.source = source
-        self.features = features
-
-    @property
-    def n_rows(self) -> int | None:
-        return self.source.n_rows
-
-    @property
-    def column_names(self) -> tuple[str, ...] | None:
-        names = self.source.column_names
-        return None if names is None else tuple(self.features.get_feature_names_out(names))
-
-    def __iter__(self) -> Iterator[Block]:
-        for block in self.source:
-            if block.n_rows:
-                yield replace(block, X=self.features.transform(block.X))
+        names = source.column_names
+        super().__init__(
+            source,
+            lambda block: replace(block, X=features.transform(block.X)),
+            None if names is None else tuple(features.get_feature_names_out(names)),
+        )
 
 
 def evenly_sampled(source: Source, rows: int = SAMPLE_ROWS) -> tuple[np.ndarray, np.ndarray | None]:

@@ -82,20 +82,23 @@ class Belief:
 
     def evidence(self, gradient: bool = True) -> Score:
         """log p(y) of all rows as given, copies too, with its gradient in θ (in `theta`)."""
-        score = equations.evidence(self.conditioned, gradient)
-        rest, slope = self.observations.rest(self.variance)
         if not gradient:
-            return Score(score.value + rest, score.theta, score.noise)
-        return self._total(Score(score.value + rest, score.theta, score.noise), slope)
+            score = equations.evidence(self.conditioned, False)
+            return score._replace(value=score.value + self.observations.rest(self.variance)[0])
+        score = self.scores()
+        own = self.noise.gradient(self.observations.X, score.noise)
+        return Score(score.value, np.concatenate([score.theta, own]), np.empty(0))
+
+    def scores(self) -> Score:
+        """log p(y), with its gradients in the kernel's θ and in s (n,)."""
+        score = equations.evidence(self.conditioned)
+        rest, slope = self.observations.rest(self.variance)
+        return Score(score.value + rest, score.theta, self.observations.noise(score.noise) + slope)
 
     def left_out_score(self, folds: Sequence[np.ndarray]) -> Score:
         """Σ log p(y_F | the other rows) over folds, with its gradient in θ."""
-        return self._total(equations.left_out_score(self.conditioned, folds), np.zeros(len(self.variance)))
-
-    def _total(self, score: Score, slope: np.ndarray) -> Score:
-        """A score with gradients in v = s/p as one in θ."""
-        weight = self.observations.noise(score.noise) + slope
-        own = self.noise.gradient(self.observations.X, weight)
+        score = equations.left_out_score(self.conditioned, folds)
+        own = self.noise.gradient(self.observations.X, self.observations.noise(score.noise))
         return Score(score.value, np.concatenate([score.theta, own]), np.empty(0))
 
     # -- reading -----------------------------------------------------------------------------------------------------

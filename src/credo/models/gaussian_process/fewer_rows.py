@@ -112,7 +112,7 @@ def _value(objective: Objective, theta: np.ndarray) -> float:
     """−∞ where there is none."""
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-            value = float(objective(theta)[0])
+            value = float(getattr(objective, "value", lambda theta: objective(theta)[0])(theta))
     except NumericalError:
         return -np.inf
     return value if np.isfinite(value) else -np.inf

@@ -18,6 +18,7 @@ from credo.models.gaussian_process.fewer_rows import climb_from_fewer
 from credo.models.gaussian_process.learning import climb
 from credo.models.gaussian_process.mean import mean_of
 from credo.models.gaussian_process.noise import Learned, Stated, WithSlopes, noise_of
+from credo.models.gaussian_process.noise_process import has_noise_process, learn_noise_process
 from credo.models.gaussian_process.observations import Observations
 from credo.models.gaussian_process.solvers.base import Solver
 from credo.models.gaussian_process.solvers.exact import Exact
@@ -169,7 +170,18 @@ def choose_theta(
 
     how : "evidence", log p(y); "map", plus the log priors stated of kernel and noise; "loo", "kfold", log p of what is
         left out, plus those priors
+    Of a process that the noise is, "evidence" and "map" learn the hyperparameters too; the others keep them.
     """
+    search = partial(_searched, how=how, n_restarts=n_restarts, folds=folds, rng=rng)
+    if how in ("loo", "kfold") or not has_noise_process(belief):
+        return search(belief)
+    return learn_noise_process(belief, search)
+
+
+def _searched(
+    belief: Belief, *, how: str, n_restarts: int, folds: int, rng: np.random.Generator
+) -> tuple[Belief, Result]:
+    """The belief at the best θ that one search finds."""
     if not belief.theta.size:
         return belief, Result("exact", "exact")
     groups = _folds(len(belief.observations.X), how, folds, rng)
@@ -207,15 +219,27 @@ class _Objective:
     """θ → the score of `choose_theta` and its gradient; `last` is the belief that it made last."""
 
     def __init__(self, belief: Belief, how: str, groups: list[np.ndarray] | None) -> None:
-        self.last, self.how, self.groups = belief, how, groups
+        self.last, self.how, self.groups, self.theta = belief, how, groups, np.empty(0)
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        self.last = self.last.at(theta)
+        self._move(theta)
         score = self.last.evidence() if self.groups is None else self.last.left_out_score(self.groups)
         if self.how == "evidence":
             return score.value, score.theta
         prior, slope = self.last.log_prior()
         return score.value + prior, score.theta + slope
+
+    def value(self, theta: np.ndarray) -> float:
+        """The score alone; its gradient at the same θ then takes the factor that this made."""
+        if self.groups is not None:
+            return self(theta)[0]
+        self._move(theta)
+        value = self.last.evidence(False).value
+        return value if self.how == "evidence" else value + self.last.log_prior()[0]
+
+    def _move(self, theta: np.ndarray) -> None:
+        if not np.array_equal(theta, self.theta):
+            self.last, self.theta = self.last.at(theta), theta.copy()
 
 
 def _rougher(belief: Belief) -> list[np.ndarray]:
@@ -255,9 +279,9 @@ def _folds(n: int, how: str, folds: int, rng: np.random.Generator) -> list[np.nd
     return np.array_split(rng.permutation(n), n if how == "loo" else min(folds, n))
 
 
-def log_evidence(belief: Belief, units: Units) -> float:
-    """log p(y) in the user's units, with β flat in those of the columns."""
-    value, mean = belief.evidence(False).value, belief.mean
+def log_evidence(belief: Belief, units: Units, value: float | None = None) -> float:
+    """log p(y) in the user's units, with β flat in those of the columns; `value`: the belief's, where it is known."""
+    value, mean = belief.evidence(False).value if value is None else value, belief.mean
     scale = float(np.sum(np.log(units.unit)))
     value -= scale * float(belief.observations.count.sum())
     if mean.flat:

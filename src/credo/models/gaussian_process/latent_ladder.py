@@ -100,7 +100,7 @@ def report(engine: str, inner: Result, top: Climb | None, checks: dict[str, floa
             f"{checks['ess']:.0f} effective of {DRAWS}; they put the log evidence at "
             f"{checks['log_evidence_weighted']:.2f}).",
         )
-        status = "not_certified" if status == "converged" and engine == "laplace" else status
+        status = "not_certified" if status == "converged" else status
     return Result(status, engine, objective, seconds, {**learned, **inner.certificate, **checks}, advice)
 
 

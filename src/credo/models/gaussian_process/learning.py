@@ -73,7 +73,8 @@ def climb(
     tol : nats; stop when the last step gained less, and slopes promise no more than its root
     names (h,) : of the entries of θ, for advice; inference : the rung that `result` names
     curvature : θ → about −∂² of the objective there (h, h), positive definite, where that is cheap to have: the first
-        climb then takes its steps by it (`QuasiNewton`)
+        climb then takes its steps by it (`QuasiNewton`), and where the objective has `value`, θ → the value alone, asks
+        no slope of steps that are too long
 
     Raises
     ------
@@ -122,7 +123,7 @@ class _Ascent:
         self.objective = objective
         self.evaluations = self.walls = 0
         self.error: NumericalError | None = None
-        self.value, self.theta, self.gradient = -np.inf, np.empty(0), np.empty(0)
+        self.value, self.theta, self.gradient, self.seen = -np.inf, np.empty(0), np.empty(0), np.empty(0)
         self.trace: list[float] = []
         self.seconds: list[float] = []
 
@@ -143,7 +144,8 @@ class _Ascent:
         self._accept(start, value, gradient)
         converged = True
         if start.size and curvature is not None:
-            engine = QuasiNewton(self._evaluate, start, value, gradient, bounds, curvature)
+            alone = self._value if hasattr(self.objective, "value") else None
+            engine = QuasiNewton(self._evaluate, start, value, gradient, bounds, curvature, alone)
             converged = engine.run(tol, max_iter, lambda: self._accept(engine.theta, engine.value, engine.slope))
         elif start.size:
             options = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20, "gtol": np.sqrt(tol) / 10,
@@ -162,10 +164,18 @@ class _Ascent:
         return Climb(self.theta, self.value, self.gradient, result, ())
 
     def _evaluate(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        self.evaluations += 1
+        return self._asked(theta, self.objective)
+
+    def _value(self, theta: np.ndarray) -> float:
+        objective: Any = self.objective
+        return self._asked(theta, lambda theta: (objective.value(theta), np.zeros(theta.size)))[0]
+
+    def _asked(self, theta: np.ndarray, objective: Objective) -> tuple[float, np.ndarray]:
+        if not np.array_equal(theta, self.seen):  # else the slope is asked for after the value
+            self.evaluations, self.seen = self.evaluations + 1, theta.copy()
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-                value, gradient = self.objective(theta)
+                value, gradient = objective(theta)
             value, gradient = float(value), np.array(gradient, dtype=np.float64)
         except NumericalError as error:
             self.error = error

@@ -220,6 +220,10 @@ class LogLinear:
         value = -0.5 * float(gap @ gap) - gap.size * float(np.log(self.sd * np.sqrt(2.0 * np.pi)))
         return value, np.concatenate([[0.0], -gap / self.sd])
 
+    def inside(self, X: np.ndarray) -> np.ndarray:
+        """(n,) whether log sd there moves with γ, and is not held at an end of its range."""
+        return self._clipped(X)[1]
+
     def _clipped(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         phi = self.features(X)
         log_sd = self.level + phi @ self.gamma

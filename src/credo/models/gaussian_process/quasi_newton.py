@@ -20,6 +20,7 @@ from credo.numerics.cholesky import cholesky, solve_lower
 __all__ = ["Curvature", "QuasiNewton"]
 
 Evaluate = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Value = Callable[[np.ndarray], float]
 Curvature = Callable[[np.ndarray], np.ndarray]
 
 # Of the rise that the slope promises a step must bring a ten-thousandth, and leave less than nine tenths of the slope:
@@ -47,10 +48,13 @@ class QuasiNewton:
         slope: np.ndarray,
         bounds: np.ndarray,
         curvature: Curvature,
+        value_at: Value | None = None,
     ) -> None:
+        """`value_at`: the value alone, cheaper; of a step that is too long nothing else is asked."""
         self.evaluate, self.bounds, self.curvature_at = evaluate, bounds, curvature
         self.theta, self.value, self.slope = theta, value, slope
         self.curvature, self.known = curvature(theta), True
+        self.value_at = value_at
 
     def run(self, tol: float, max_iter: int, accepted: Callable[[], None]) -> bool:
         """Whether it converged within so many steps; `accepted` is called after each."""
@@ -110,12 +114,12 @@ class QuasiNewton:
             rise = float(slope @ shift)
             if not (np.any(shift) and rise > 0.0):
                 break
-            new, new_slope = self.evaluate(place)
+            new, new_slope = self._look(place, value + RISE * rise)
             if new < value + RISE * rise or (moved and new <= self.value):
                 if moved:
                     break  # what was found is good enough
                 longest = t
-                t = shortest + (t - shortest) * _shorter(value, rise, new, float(new_slope @ shift))
+                t = shortest + (t - shortest) * _shorter(value, rise, new)
                 continue
             self._learn(shift if not moved else place - self.theta, self.slope - new_slope)
             self.theta, self.value, self.slope, moved = place, new, new_slope, True
@@ -125,6 +129,12 @@ class QuasiNewton:
             shortest = t
             t *= min(4.0, max(1.5, rise / max(rise - left, 0.25 * rise)))
         return moved
+
+    def _look(self, place: np.ndarray, least: float) -> tuple[float, np.ndarray]:
+        """Value and slope there; where the value is too small, no slope."""
+        if self.value_at is not None and (new := self.value_at(place)) < least:
+            return new, np.empty(0)
+        return self.evaluate(place)
 
     def _learn(self, shift: np.ndarray, fall: np.ndarray) -> None:
         """B after a step over which the slope fell by so much; damped where that is no positive curvature (Powell)."""
@@ -149,9 +159,9 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return solve_lower(lower, solve_lower(lower, right), transpose=True)
 
 
-def _shorter(value: float, rise: float, new: float, left: float) -> float:
-    """The share of the step at the top of the parabola through both values, the slope at the first (the second at a
-    wall, whose value is −∞); between a tenth and a half."""
+def _shorter(value: float, rise: float, new: float) -> float:
+    """The share of the step at the top of the parabola through both values and the slope at the first; between a tenth
+    and a half, a quarter at a wall, whose value is −∞."""
     if not np.isfinite(new):
         return 0.25
     return float(np.clip(0.5 * rise / max(rise - (new - value), 1e-300), 0.1, 0.5))

@@ -21,6 +21,7 @@ from credo.models.evidence import Evidence, Outcomes
 from credo.models.gaussian_process import reading
 from credo.models.gaussian_process.fitting import LEARN, Seen, choose_theta, in_users_units, log_evidence, prepare
 from credo.models.gaussian_process.noise import Stated, stated
+from credo.models.gaussian_process.noise_process import process_kernel
 from credo.models.gaussian_process.regression_robust import fit_robust, leave_one_out_robust, require_normal
 from credo.models.gaussian_process.robust import is_robust
 from credo.models.gaussian_process.slopes import checked_slopes, slope_rows
@@ -56,7 +57,7 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
         lengthscale for each column, and weak priors in units of the columns and outcomes, so that units do not matter
     noise : standard deviation: None, learned; a number ≥ 0; one for each row; `cr.noise.Normal(…)` with a prior on it.
         Far outcomes: `cr.noise.StudentT(…)` or `cr.noise.Laplace(…)`, by expectation propagation (`latent_`).
-        Varying with x: `cr.noise.LogLinear()`, or a kernel, that of a second Gaussian process for log sd
+        Varying with x: `cr.noise.LogLinear()`, or a kernel, that of a second Gaussian process for log sd, learned too
     mean : "constant", "linear", or None (zero)
     mean_prior : `Normal` on intercept and slopes; None is flat
     optimizer : "auto" learns what is not fixed; None keeps kernel and noise as stated
@@ -71,6 +72,7 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
     ----------
     kernel_ : the prior covariance of f, learned; for several targets with kernel=None, of f/`target_scale_`
     noise_scale_ : sd of the noise, a number, (targets,) or (n,); None where it varies with x: see `noise_scale(X)`
+    noise_kernel_ : that of log sd of the noise, learned by Laplace's evidence of it; None where it is no process
     alpha_, centres_ : (n,) or (n, targets), (n, d): the posterior mean is m(x) + Σ_i alpha_i k(x, centres_i), a network
         with a basis at each distinct row
     intercept_, mean_coef_ : of m
@@ -275,6 +277,7 @@ class GaussianProcessRegressor(Readable, MultiOutputMixin, RegressorMixin, BaseE
         self.kernel_ = in_users_units(belief.kernel, units.shared)
         self.target_scale_ = 1.0 if same else units.unit
         self.noise_scale_ = reading.noise_scale(belief, units, given, single)
+        self.noise_kernel_ = process_kernel(belief)
         # Of the kernel in the user's units: α times it is unchanged.
         dual = belief.dual * (1.0 / units.unit if same else units.unit)
         self.alpha_ = dual[:, 0] if single else dual

@@ -24,7 +24,7 @@ from credo.models.generative.family import Belief, Moments, Part
 from credo.models.generative.labels import coded, encode_labels
 from credo.models.generative.learning import beliefs, gather, learn_with_missing_labels, log_joint
 from credo.models.generative.profile import class_profile
-from credo.models.generative.rows import CodedSource, Rows, present_rows
+from credo.models.generative.rows import Rows, coded_source, present_rows
 from credo.models.listing import Listing
 from credo.numerics.random import as_generator
 from credo.prediction.classes import ClassPredictive
@@ -185,7 +185,7 @@ class GenerativeClassifier(ClassifierMixin, BaseEstimator):
         classes = reduce(
             source, lambda block: encode_labels(owner, block.y)[0], lambda a, b: np.unique(np.concatenate([a, b]))
         )
-        return self._learn(CodedSource(self, source, classes), classes, first.X)
+        return self._learn(coded_source(self, source, classes), classes, first.X)
 
     def _learn(self, source: Source, classes: np.ndarray, cells: Any) -> Self:
         self.classes_ = classes

@@ -9,12 +9,13 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from credo.blocks.mapped import MappedSource
 from credo.blocks.partition import row_ranges, rows_per_block
 from credo.blocks.source import Block, Source
 from credo.errors import DataError
 from credo.models.generative.labels import coded
 
-__all__ = ["CodedSource", "Rows", "present_rows"]
+__all__ = ["Rows", "coded_source", "present_rows"]
 
 # A block should be this many times as large as what it leaves behind (k classes), or merging costs more than reading.
 _PER_CLASS = 4
@@ -49,33 +50,22 @@ class Rows:
             )
 
 
-class CodedSource:
+def coded_source(model: Any, source: Source, classes: np.ndarray) -> MappedSource:
     """A source whose y are codes of known classes, and whose X a model has checked."""
+    owner = type(model).__name__
 
-    def __init__(self, model: Any, source: Source, classes: np.ndarray) -> None:
-        self.source, self.classes, self.model = source, classes, model
+    def read(block: Block) -> Block:
+        cells = model._read(block.X, reset=False, fitting=True)
+        codes = coded(owner, block.y, classes)
+        if codes.min() < 0:
+            raise DataError(
+                f"{owner}.fit: {int((codes < 0).sum())} rows of a source have no label.",
+                rows=(np.flatnonzero(codes < 0)[:20] + block.start).tolist(),
+                remedy="EM over missing labels reads arrays and frames; drop these rows from the source.",
+            )
+        return Block(cells, codes, block.weights, block.start)
 
-    @property
-    def n_rows(self) -> int | None:
-        return self.source.n_rows
-
-    @property
-    def column_names(self) -> tuple[str, ...] | None:
-        return self.source.column_names
-
-    def __iter__(self) -> Any:
-        owner = type(self.model).__name__
-        for block in self.source:
-            if block.n_rows:
-                cells = self.model._read(block.X, reset=False, fitting=True)
-                codes = coded(owner, block.y, self.classes)
-                if codes.min() < 0:
-                    raise DataError(
-                        f"{owner}.fit: {int((codes < 0).sum())} rows of a source have no label.",
-                        rows=(np.flatnonzero(codes < 0)[:20] + block.start).tolist(),
-                        remedy="EM over missing labels reads arrays and frames; drop these rows from the source.",
-                    )
-                yield Block(cells, codes, block.weights, block.start)
+    return MappedSource(source, read)
 
 
 def present_rows(X: Any, codes: np.ndarray, sample_weight: Any) -> tuple[Any, np.ndarray, Any]:

@@ -32,6 +32,7 @@ from credo.models.glm.raw import raw_posterior
 from credo.models.glm.refusals import require_counts, require_one_offset, require_smooth, without_maximum
 from credo.models.glm.specification import INFERENCES, GlmSpecification
 from credo.models.glm.start import starting_point
+from credo.models.moments import untold_without_mean, without_means
 from credo.models.priors import resolve_intercept_prior, resolve_prior
 from credo.models.scale_mixtures import Box
 from credo.numerics.threads import single_blas_thread
@@ -103,6 +104,8 @@ def _fit(source: Source, specification: GlmSpecification) -> GlmFit:
     require_identified(mode, prior, design, names)
     labels = parameter_labels(design, names)
     draws, result = climb(specification, data, prior, mode, overview.n_rows, labels, saturated)
+    if draws is not None:
+        result = without_means(result, _without_mean(prior, design, overview), labels)
     if not result.ok:
         warn(f"{specification.owner}: {result.message}", ConvergenceWarning)
     tau = mode.tau if draws is None or not prior.learned else _scale_of(draws, prior)
@@ -164,6 +167,17 @@ def _rescaled(whitening: Whitening, unit: np.ndarray) -> Whitening:
     """Of coefficients on columns divided by `unit` (P,), which are `unit` times as large."""
     scale = whitening.scale
     return Whitening(whitening.offset * unit, scale * unit if scale.ndim == 1 else scale * unit[:, None])
+
+
+def _without_mean(prior: GlmPrior, design: Design, overview: Overview) -> np.ndarray:
+    """(K,) which entries of Θ have no posterior mean. An intercept without a prior, or cut-points, take up what a
+    constant column says; one with a Normal prior leaves it something to say, unless it is 0."""
+    mean, told = overview.moments.mean, overview.moments.variance() > 0.0
+    lost = np.zeros(prior.size, dtype=bool)
+    for (where, mixture), block in zip(prior.mixed, prior.blocks):
+        levels = block.intercept is None and np.array_equal(design.centre, mean)
+        lost[where] = untold_without_mean(mixture, told if levels else told | (mean != 0.0))
+    return lost
 
 
 def _is_saturated(design: Design, n_rows: int) -> bool:

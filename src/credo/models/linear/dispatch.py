@@ -41,6 +41,7 @@ from credo.models.linear.robust import sample_robust
 from credo.models.linear.sparse import narrowed, wide_mode
 from credo.models.linear.specification import OWNER, LinearSpecification
 from credo.models.linear.ties import require_noise_off_the_plane, require_scale_above_rounding
+from credo.models.moments import doubting_means
 from credo.models.priors import CoefficientPrior, resolve_prior, vector
 from credo.models.scale_mixtures import Box, NormalMixture, ScaleMixture
 from credo.numerics.random import as_generator
@@ -49,6 +50,8 @@ __all__ = ["LinearFit", "fit_rows", "fit_statistics"]
 
 # Posterior mass beyond the bounds of a Uniform prior that is not worth sampling for: below rounding of any figure.
 NEGLIGIBLE = 1e-12
+# A column's sd, relative to its mean, up to which it is constant but for rounding.
+CONSTANT = 8.0 * float(np.finfo(float).eps)
 
 
 def fit_statistics(
@@ -152,6 +155,8 @@ def _drawn(
     else:
         assert mixture is not None
         draws = sample_posterior(problem, mixture, noise, rng, OWNER)
+        told = np.any(problem.x[:, int(problem.lead is not None) :], axis=0)
+        draws = doubting_means(OWNER, draws, mixture, told, spec.names)
     return _from_draws(draws, spec, single, advice)
 
 
@@ -329,7 +334,8 @@ def fit_rows(X: np.ndarray, y: np.ndarray, spec: LinearSpecification, single: bo
         draws = sample_robust(X, y, mixture, spec.latent_noise, spec.fit_intercept, spec.intercept_prior, rng, OWNER)
         if not spec.latent_noise.laplace and "noise_scale" in draws:
             require_scale_above_rounding(draws.values["noise_scale"], y)
-    return _from_draws(draws, spec, single, ())
+    told = deviation > CONSTANT * np.abs(centre)
+    return _from_draws(doubting_means(OWNER, draws, mixture, told, spec.names), spec, single, ())
 
 
 def _require_sampled_prior(prior: CoefficientPrior, spec: LinearSpecification, kind: str) -> None:

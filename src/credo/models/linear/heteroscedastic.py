@@ -1,6 +1,8 @@
 """Gibbs sampling with Normal noise whose log scale is linear in the features (`cr.noise.LogLinear`).
 
 y_i ~ N(b + x_iᵀw, σ_i²),  log σ_i = z_iᵀγ,  z = (1, standardised columns)
+γ         a slice along a random direction, w integrated out: where rows are few, the line may pass through some of
+          them with hardly any noise there, and neither moves while the other stays
 w | γ     Gaussian, on rows weighted by 1/σ_i²
 γ | w     Metropolis: a Newton step from where the chain is, with the expected curvature 2 ZᵀZ + prior, which does
           not depend on γ (Gamerman 1997, Statistics and Computing 7); most proposals are accepted
@@ -8,6 +10,7 @@ w | γ     Gaussian, on rows weighted by 1/σ_i²
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ import scipy.linalg
 from credo.inference.draws import Draws
 from credo.inference.gaussian_conditional import WeightedRows
 from credo.inference.gibbs_chains import CHAINS, run_chains
+from credo.inference.slice_update import slice_update
 from credo.models.linear.gibbs import by_chain, split_targets
 from credo.models.scale_mixtures import ScaleMixture
 
@@ -23,6 +27,9 @@ __all__ = ["LogScale", "sample_heteroscedastic"]
 
 # Half Newton steps towards the start: the objective is concave, and each halves what is left.
 STARTING_STEPS = 30
+# Rows a column from which a slide is rarer than one a sweep, of which it takes five sixths: without it, 8 columns and
+# 40 rows do not mix, 90 do.
+ROWS_A_COLUMN = 10
 
 
 class LogScale:
@@ -55,6 +62,18 @@ class LogScale:
             log_ratio = new_value - value - 0.5 * np.square(back).sum(axis=1) + 0.5 * np.square(noise).sum(axis=1)
         accepted = -rng.standard_exponential(len(gamma)) < log_ratio
         return np.where(accepted[:, None], proposal, gamma)
+
+    def slide(
+        self, gamma: np.ndarray, log_marginal: Callable[[np.ndarray], np.ndarray], rng: np.random.Generator
+    ) -> np.ndarray:
+        """A slice update of γ (B, D) along a random direction, by log p(y | γ) (B,) up to a constant."""
+        direction = rng.standard_normal(gamma.shape) @ self.inverse
+
+        def log_density(t: np.ndarray) -> np.ndarray:
+            at = gamma + t[:, None] * direction
+            return log_marginal(at) - 0.5 * np.square(at - self.mean) @ self.precision
+
+        return gamma + slice_update(log_density, np.zeros(len(gamma)), rng, width=2.0)[:, None] * direction
 
     def start(self, square: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """γ (B, D) about the mode for given squares: the Metropolis step, a full Newton step, is not for far away."""
@@ -97,17 +116,26 @@ def sample_heteroscedastic(
     batch = len(outcomes)
     intercept = None if not fit_intercept else (0.0, 0.0) if lead is None else (lead[0], 1.0 / lead[1] ** 2)
     weighted = WeightedRows(rows, intercept)
+    share = 0.0 if weighted.is_wide else ROWS_A_COLUMN * (p + 1) / n
 
     def step(state: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-        with np.errstate(over="ignore"):
-            precision = np.clip(np.exp(-2.0 * state["gamma"] @ Z.T), 1e-200, 1e200)
-        level_sd = np.exp(state["gamma"][:, :1])
-        prior_variance = state["variances"] * (np.square(level_sd) if mixture.relative else 1.0)
-        level, d = weighted.draw(outcomes, precision, prior_variance, rng)
+        def conditions(gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """Precisions of the rows (B, n) and prior variances (B, P)."""
+            with np.errstate(over="ignore"):
+                precision = np.clip(np.exp(-2.0 * gamma @ Z.T), 1e-200, 1e200)
+                return precision, state["variances"] * (np.exp(2.0 * gamma[:, :1]) if mixture.relative else 1.0)
+
+        def log_marginal(gamma: np.ndarray) -> np.ndarray:
+            return weighted.log_marginal(outcomes, *conditions(gamma))
+
+        gamma = state["gamma"]
+        if rng.random() < share:
+            gamma = scale.slide(gamma, log_marginal, rng)
+        level, d = weighted.draw(outcomes, *conditions(gamma), rng)
         square = np.square(outcomes - level[:, None] - d @ rows.T)
         if mixture.relative:
             square = np.hstack([square, np.square(d) / state["variances"]])
-        gamma = scale.step(state["gamma"], square, rng)
+        gamma = scale.step(gamma, square, rng)
         w = d + mixture.mean
         variances, inner = mixture.draw_variances(w, state["inner"], rng, np.exp(gamma[:, :1]))
         return {"gamma": gamma, "variances": variances, "inner": inner, "coef": w, "intercept": level - w @ centre}

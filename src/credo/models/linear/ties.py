@@ -24,11 +24,11 @@ from credo.models.linear.robust import LatentNoise
 
 __all__ = ["require_noise_off_the_plane", "require_scale_above_rounding"]
 
-# Residuals relative to the spread of y that are rounding of a fit.
+# Residuals that are rounding of a fit, relative to what each row adds up: an outlier's size says nothing of the others.
 EXACT = 1e-10
 # Steps of weighted least squares towards least absolute residuals: a plane of half the rows shows after a dozen.
 STEPS = 20
-# σ relative to the spread of y: below, what draws say is rounding; above, an ordinary value.
+# σ relative to `_spread` of y: below, what draws say is rounding; above, an ordinary value.
 ROUNDING, ORDINARY = 1e-12, 0.05
 REMEDY = (
     "Give the scale a prior that vanishes at 0 (scale_prior=cr.LogNormal(...)), state it, use cr.noise.Laplace(), or "
@@ -43,7 +43,7 @@ def require_noise_off_the_plane(design: np.ndarray, y: np.ndarray, noise: Latent
     if np.isinf(slope):
         return
     for target in y.T:
-        unit = target.std() or np.abs(target).max() or 1.0
+        unit = _spread(target)
         z = target / unit
         on, rank, residual = _fullest_plane(design, z)
         n, s = z.size, int(on.sum())
@@ -66,7 +66,7 @@ def require_noise_off_the_plane(design: np.ndarray, y: np.ndarray, noise: Latent
 def require_scale_above_rounding(scale: np.ndarray, y: np.ndarray) -> None:
     """The same of chains that got there: draws (…, T) or (…) of σ, y (n, T)."""
     least = scale.reshape(-1, y.shape[1]).min(axis=0)
-    lost = least < ROUNDING * y.std(axis=0)
+    lost = least < ROUNDING * np.array([_spread(target) for target in y.T])
     if lost.any():
         raise NotIdentifiedError(
             "The noise scale is not identified: under Student-t noise it fell to 0 up to rounding, where some rows are "
@@ -74,6 +74,12 @@ def require_scale_above_rounding(scale: np.ndarray, y: np.ndarray) -> None:
             value=float(least[lost].min()),
             remedy=REMEDY,
         )
+
+
+def _spread(y: np.ndarray) -> float:
+    """The median distance of what is not at the median of y (n,): one outlier may be all of a standard deviation."""
+    away = np.abs(y - np.median(y))
+    return float(np.median(away[away > 0.0])) if away.any() else float(np.abs(y).max()) or 1.0
 
 
 def _fullest_plane(design: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
@@ -89,7 +95,7 @@ def _fullest_plane(design: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, int, 
 def _through(x: np.ndarray, z: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, int, np.ndarray]:
     w = np.linalg.lstsq(x[rows], z[rows], rcond=None)[0]
     residual = z - x @ w
-    on = np.abs(residual) <= EXACT * (1.0 + np.abs(x) @ np.abs(w))
+    on = np.abs(residual) <= EXACT * (np.abs(z) + np.abs(x) @ np.abs(w))
     rank = int(np.linalg.matrix_rank(x[on])) if on.any() else x.shape[1]
     return on, rank, np.where(on, 0.0, residual)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -10,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from credo.blocks.array import ArraySource
+from credo.blocks.mapped import MappedSource
 from credo.blocks.reduction import reduce
 from credo.blocks.source import Block, Source
 from credo.errors import DataError, DataWarning, ParameterError, warn
@@ -150,7 +150,7 @@ class CategoricalMixture(LinearMixture):
         if isinstance(X, Source):
             source, weights = self._source(X, sample_weight), None
             categories = reduce(source, lambda block: list(map(categories_of, block.X.T)), _both, threads_for(source))
-            coded: Source = CodedSource(source, self._codes)
+            coded: Source = MappedSource(source, self._coded)
         else:
             rows = self._table(X, reset=True)
             weights = checked_weights("CategoricalMixture", sample_weight, rows)
@@ -176,6 +176,9 @@ class CategoricalMixture(LinearMixture):
             owner = type(self).__name__
             raise DataError(f"{owner}: infinity is no category.", value=np.inf, remedy="Use NaN if missing.")
         return table
+
+    def _coded(self, block: Block) -> Block:
+        return replace(block, X=self._codes(np.asarray(block.X)))
 
     def _codes(self, rows: np.ndarray) -> np.ndarray:
         """Numbers of categories (n, d), NaN where missing."""
@@ -248,25 +251,6 @@ class CategoricalMixture(LinearMixture):
     def _n_parameters(self) -> int:
         k = len(self.weights_)
         return k * sum(len(known) - 1 for known in self.categories_) + k - 1
-
-
-class CodedSource:
-    """The blocks of a source with their cells as numbers of categories."""
-
-    def __init__(self, source: Source, codes: Callable[[np.ndarray], np.ndarray]) -> None:
-        self.source, self.codes = source, codes
-
-    @property
-    def n_rows(self) -> int | None:
-        return self.source.n_rows
-
-    @property
-    def column_names(self) -> tuple[str, ...] | None:
-        return self.source.column_names
-
-    def __iter__(self) -> Iterator[Block]:
-        for block in self.source:
-            yield replace(block, X=self.codes(np.asarray(block.X)))
 
 
 def _both(first: list[np.ndarray], second: list[np.ndarray]) -> list[np.ndarray]:

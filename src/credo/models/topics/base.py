@@ -247,7 +247,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             "converged": self.converged_,
             "steps": self.n_iter_,
             "topics": [
-                {"topic": z, "share": found.shares[z],
+                {"topic": z + 1, "share": found.shares[z],
                  "words": [{"word": w, "probability": p} for w, p in zip(found.words[z], found.probabilities[z])]}
                 for z in range(len(found))
             ],
@@ -257,7 +257,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def told(self) -> list[str | Listing]:
         found = self.top_words(by="relevance")
         rows = sorted(range(len(found)), key=lambda z: -found.shares[z])
-        table = tuple((str(z), " ".join(found.words[z]), f"{100.0 * found.shares[z]:.1f} %") for z in rows)
+        table = tuple((str(z + 1), " ".join(found.words[z]), f"{100.0 * found.shares[z]:.1f} %") for z in rows)
         return [
             f"{len(found)} topics over {self.n_features_in_:,} words ({type(self).__name__}).",
             Listing(("topic", "words", "share"), table, 2),

@@ -136,6 +136,14 @@ class Frame:
         self.names = tuple(self.found)
         self.read: dict[str, Cells] = {}
 
+    @property
+    def n_rows(self) -> int:
+        """Reads a column if none was read."""
+        if not self.names:
+            return 0
+        name = next(iter(self.read), self.names[0])
+        return len(self.cells((name,))[name].missing)
+
     def cells(self, names: Iterable[str]) -> dict[str, Cells]:
         """The columns of these names.
 

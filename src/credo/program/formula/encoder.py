@@ -127,8 +127,14 @@ class RowEncoder:
         used = {factor.text: self.factors[factor.text] for block in codings for factor, full in block if not full}
         return {t: f.reference for t, f in used.items() if isinstance(f, CategoryFactor) and f.reference is not None}
 
-    def encode(self, data: Any) -> EncodedRows:
-        """The design of new rows; the response need not be there.
+    def missing(self, frame: Frame) -> dict[str, np.ndarray]:
+        """Rows whose cell is missing, of each column that must be there (those of mi(x) need not)."""
+        cells = frame.cells(self.formula.inputs)
+        needed = {name: column for name, column in cells.items() if name not in self.formula.may_be_missing}
+        return {name: np.flatnonzero(column.missing) for name, column in needed.items()}
+
+    def encode(self, data: Any, rows: np.ndarray | None = None) -> EncodedRows:
+        """The design of new rows (of those numbered `rows`); the response need not be there.
 
         Levels of a group that the fit never met are numbered after the known ones (`GroupDesign.unseen` names them).
 
@@ -138,10 +144,10 @@ class RowEncoder:
         """
         frame = data if isinstance(data, Frame) else Frame(data, self.schema)
         cells = frame.cells(self.formula.inputs)
-        n = len(next(iter(cells.values())).missing) if cells else _length(frame)
-        sheet = Sheet(cells, np.arange(n))
-        imputed = self.formula.may_be_missing
-        missing = {name: np.flatnonzero(column.missing) for name, column in cells.items() if name not in imputed}
+        sheet = Sheet(cells, np.arange(frame.n_rows))
+        if rows is not None:
+            return self.encoded(sheet.take(rows))
+        missing = self.missing(frame)
         for name, rows in missing.items():
             if rows.size:
                 raise DataError(
@@ -213,10 +219,3 @@ class RowEncoder:
         if isinstance(fitted, CategoryFactor):
             return fitted.matrix(factor.node, sheet, full)
         return fitted.matrix(factor.node, sheet)
-
-
-def _length(frame: Frame) -> int:
-    """Rows of a table none of whose columns is used."""
-    if not frame.names:
-        return 0
-    return len(frame.cells(frame.names[:1])[frame.names[0]].missing)

@@ -274,12 +274,30 @@ class Regression:
         rows, number = self.encoded(data, trials)
         return self.predict_encoded(rows, number, new_levels, random_state)
 
-    def encoded(self, data: Any, trials: Any = None) -> tuple[EncodedRows, np.ndarray | None]:
-        """(the rows of a table as numbers, the trials of each if the response is binomial)."""
-        frame = Frame(data, self.encoder.schema)
-        rows = self.encoder.encode(frame)
+    def frame(self, data: Any) -> Frame:
+        """A table whose columns are read once, as those of the fit."""
+        return data if isinstance(data, Frame) else Frame(data, self.encoder.schema)
+
+    def missing(self, data: Any) -> dict[str, np.ndarray]:
+        """Rows of a table (from 0) that cannot be predicted as a cell is missing, by column."""
+        frame = self.frame(data)
+        found: dict[str, np.ndarray] = {}
+        for encoder in (self.encoder, *(predictor.encoder for predictor in self.others)):
+            found |= encoder.missing(frame)
+        if self.of_family.values == "trials":
+            part, stated = self.formula.trials, self.trials
+            names = [stated] if isinstance(stated, str) else () if stated is not None or part is None else part.columns
+            found |= {name: np.flatnonzero(column.missing) for name, column in frame.cells(names).items()}
+        return {name: rows for name, rows in found.items() if rows.size}
+
+    def encoded(
+        self, data: Any, trials: Any = None, only: np.ndarray | None = None
+    ) -> tuple[EncodedRows, np.ndarray | None]:
+        """(the rows of a table as numbers, the trials of each if the response is binomial); of the rows `only`."""
+        frame = self.frame(data)
+        rows = self.encoder.encode(frame, only)
         if self.others:
-            rows = replace(rows, others=tuple(predictor.encoder.encode(frame) for predictor in self.others))
+            rows = replace(rows, others=tuple(predictor.encoder.encode(frame, only) for predictor in self.others))
         stated = self.trials if trials is None else trials
         return rows, trials_of(self.of_family, self.formula, stated, frame, len(rows.rows), rows.rows)
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln as log_gamma
 
 from credo.distributions import Beta, Dirichlet, Exponential, Family, Gamma, InverseGamma, Uniform
 from credo.distributions.slopes import unchecked
@@ -154,6 +153,8 @@ def _known(child: Factor) -> np.ndarray | None:
 
 
 def _beta(child: Factor, node: Node, memo: Memo) -> _Seen | None:
+    from scipy.special import gammaln as log_gamma  # which takes long to import
+
     law: Any = child.law
     y, kind = _known(child), type(law).__name__
     if y is None or kind not in ("Bernoulli", "Binomial", "Geometric"):
@@ -205,6 +206,8 @@ def _summed(x: Any, entries: np.ndarray, node: Node) -> np.ndarray:
 
 
 def _categories(child: Factor, node: Node, memo: Memo) -> _Seen | None:
+    from scipy.special import gammaln as log_gamma
+
     law: Any = child.law
     y, kind = _known(child), type(law).__name__
     if y is None or kind not in ("Categorical", "Multinomial"):

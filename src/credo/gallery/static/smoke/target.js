@@ -35,5 +35,5 @@ export function told(game, answers) {
   const round = Math.max(1, answers - game.from + 1);
   const percent = `${Math.floor(game.best * 100)} %`;
   if (game.found !== null) return `Found in ${game.found} ${game.found === 1 ? "round" : "rounds"}: ${percent} alike.`;
-  return `Round ${round}. The closest so far is ${percent} alike; ${FOUND * 100} % is found.`;
+  return `Round ${round}. The closest so far is ${percent} alike; at ${FOUND * 100} % it is found.`;
 }

@@ -9,18 +9,13 @@ A mode that no chain ever met is not seen by this either.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from credo.diagnostics.mcmc import ess
 
-if TYPE_CHECKING:
-    from credo.program.fitting import Found
-
-__all__ = ["fewest_far_out", "well_visited"]
+__all__ = ["fewest_far_out", "seldom_far_out"]
 
 # The share at either end, and the effective draws that it takes: as many as for quantiles, where draws are that many.
 FAR_OUT, ENOUGH, SHARE = 0.01, 400.0, 0.1
@@ -43,20 +38,15 @@ def fewest_far_out(values: Mapping[str, np.ndarray]) -> tuple[str, float]:
     return least
 
 
-def well_visited(found: Found) -> Found:
-    """As it is; not certified where chains reached the far ends of an entry so seldom that their share is a guess."""
-    if not found.result.ok:
-        return found
-    chains, draws = next(iter(found.values.values())).shape[:2]
-    name, count = fewest_far_out(found.values)
+def seldom_far_out(values: Mapping[str, np.ndarray]) -> tuple[float, str | None]:
+    """The count of `fewest_far_out`, and a complaint where it is so low that the share of what lies there is a
+    guess."""
+    chains, draws = next(iter(values.values())).shape[:2]
+    name, count = fewest_far_out(values)
     needed = min(ENOUGH, SHARE * chains * draws)
-    certificate = {**found.result.certificate, "ess_far_out": count}
     if count >= needed:
-        return dataclasses.replace(found, result=dataclasses.replace(found.result, certificate=certificate))
-    advice = (
+        return count, None
+    return count, (
         f"Only {count:.0f} effective draws for the outermost 1 % of {name} (< {needed:.0f}): chains reach it seldom, "
-        "and stay. There may be a mode of little mass: take more draws, and look at them.",
+        "and stay. There may be a mode of little mass: take more draws, and look at them."
     )
-    result = dataclasses.replace(found.result, status="not_certified", certificate=certificate,
-                                 advice=(*found.result.advice, *advice))  # fmt: skip
-    return dataclasses.replace(found, result=result)
