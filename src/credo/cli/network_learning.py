@@ -48,8 +48,9 @@ def of_states(wanted: Wanted) -> Kind:
     def learned(rows: Any, name: str) -> tuple[Any, dict[str, Any], list[str]]:
         from credo.models.network.network import BayesianNetwork
 
-        found = learned_from(*rows, wanted)
-        return BayesianNetwork.of(found.definition), *told(found, rows[0], wanted.structure, name)
+        frame, states = rows
+        found = learned_from(frame, states, wanted)
+        return BayesianNetwork.of(found.definition), *told(found, frame, wanted.structure, name)
 
     return Kind(ENDINGS, lambda table: read_categories(table, wanted.drop), learned)
 

@@ -1,8 +1,14 @@
 """Adaptive importance sampling: proposals that learn from what they drew, all draws kept.
 
-A few rounds; in each, draws of the proposal are weighed by p over the *mixture* of all proposals so far (deterministic
-mixture weights, so that no early, bad proposal spoils the average), and the next proposal is the Student-t with the
-weighted mean and covariance. Reference: Cornuet, Marin, Mira and Robert (2012), Scandinavian Journal of Statistics 39.
+A few rounds; in each, draws of the proposals are weighed by p over the *mixture* of all proposals so far (deterministic
+mixture weights, so that no early, bad proposal spoils the average), and each mode's next proposals take the weighted
+mean and covariance of what is theirs. Half of the draws are of a Student-t, whose tails are heavy in every direction at
+once; in the other half each coordinate, whitened, is a Student-t of its own. For where d numbers are drawn and one of
+them has a long tail, the first hardly ever draws it far out with the others near their middle: its density falls as
+|z|^−(5 + d), that of the second as |z|^−4.
+
+Reference: Cornuet, Marin, Mira and Robert (2012), Scandinavian Journal of Statistics 39; and for modes that adapt,
+Cappé, Douc, Guillin, Marin and Robert (2008), Statistics and Computing 18.
 """
 
 from __future__ import annotations
@@ -19,12 +25,15 @@ from credo.inference.direct.resampling import resample
 
 __all__ = ["AdaptiveSample", "adaptive_importance"]
 
-# Degrees of freedom of proposals: tails heavier than those of nearly every posterior, sds finite.
-DF = 5.0
+# Degrees of freedom of proposals: tails heavier than those of nearly every posterior, sds finite. Where each number has
+# its own, heavier ones cost little.
+DF, DF_OF_EACH = 5.0, 3.0
 # Widths of the proposals of the first round, in sds at the mode, with their shares.
 FIRST = ((1.0, 0.7), (2.0, 0.3))
 # The first rounds, as shares of the draws wanted; the last takes what is left.
 ROUNDS = (0.1, 0.2)
+# Effective draws for each dimension from which a mean and covariance are learned; and the least share of a mode.
+LEARNABLE, LEAST_SHARE = 5.0, 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +73,7 @@ def adaptive_importance(
     ----------
     log_density : positions (B, d) → (B,), up to a constant; −∞ where the density is 0
     modes, covariances : where the density peaks, (d,) or (K, d), and roughly how wide it is there, (d, d) or (K, d, d):
-        the first proposal. With several modes it is the only one: a single Student-t does not fit several.
+        the first proposals
     n : how many positions are evaluated in all
 
     Examples
@@ -76,39 +85,118 @@ def adaptive_importance(
     """
     places = np.atleast_2d(np.asarray(modes, dtype=np.float64))
     spreads = np.asarray(covariances, dtype=np.float64).reshape(len(places), places.shape[1], -1)
-    (k_modes, d), covariance = places.shape, spreads[0]
-    proposals = [(m, scale**2 * c) for m, c in zip(places, spreads) for scale, _ in FIRST]
-    shares = [share / k_modes for _ in places for _, share in FIRST]
-    sizes = [] if k_modes > 1 else [int(share * n) for share in ROUNDS]
+    d = places.shape[1]
+    modes_now = [_Mode(m, c, 1.0 / len(places)) for m, c in zip(places, spreads)]
+    widths = FIRST
+    sizes = [int(share * n) for share in ROUNDS]
     sizes.append(n - sum(sizes))
-    positions, values, counts = np.empty((0, d)), np.empty(0), []
+    proposals: list[_Proposal] = []
+    counts: list[int] = []
+    positions, log_p, log_q = np.empty((0, d)), np.empty(0), np.empty(0)
     for k, size in enumerate(sizes):
-        if k == 0:
-            each = [round(share * size) for share in shares[:-1]]
-            each.append(size - sum(each))
-            drawn = np.concatenate([_draws(*p, m, rng) for p, m in zip(proposals, each)])
-            counts += each
-        else:
-            drawn = _draws(*proposals[-1], size, rng)
-            counts.append(size)
+        new = [each for mode in modes_now for width in widths for each in mode.proposals(*width)]
+        each_count = _rounded([share for _, share in new], size)
+        fresh = [proposal for proposal, _ in new]
+        drawn = np.concatenate([p.draws(m, rng) for p, m in zip(fresh, each_count)])
+        # Σ_k n_k q_k of the old draws by the new proposals, and of the new draws by all
+        log_q = np.logaddexp(log_q, _log_sum(positions, fresh, each_count))
+        proposals, counts = proposals + fresh, counts + each_count
+        log_q = np.concatenate([log_q, _log_sum(drawn, proposals, counts)])
         positions = np.concatenate([positions, drawn])
-        values = np.concatenate([values, np.asarray(log_density(drawn), dtype=np.float64)])
-        log_w = np.where(np.isnan(values), -np.inf, values) - _log_mixture(positions, proposals, counts)
+        log_p = np.concatenate([log_p, np.asarray(log_density(drawn), dtype=np.float64)])
+        log_w = np.where(np.isnan(log_p), -np.inf, log_p) - log_q + np.log(len(log_p))
         if not np.isfinite(log_w).any():
             raise NumericalError("Importance sampling: the density is 0 at every draw.", value=places,
                                  remedy="Start from its mode.")  # fmt: skip
-        weights = np.exp(log_w - logsumexp(log_w))
         if k + 1 < len(sizes):
-            smooth = np.minimum(weights, np.sqrt(weights.size) * weights.mean())
-            smooth /= smooth.sum()
-            mean = smooth @ positions
-            shift = positions - mean
-            spread = (smooth[:, None] * shift).T @ shift
-            proposals.append((mean, _regular(spread, covariance)))
+            modes_now, widths = _learned(modes_now, spreads, positions, log_w), ((1.0, 1.0),)
     weighed = psis(log_w)
     log_smooth = np.asarray(weighed.log_weights)
     weights = np.exp(log_smooth - logsumexp(log_smooth))
     return AdaptiveSample(positions, weights, float(logsumexp(log_w) - np.log(len(log_w))), float(weighed.k_hat))
+
+
+@dataclass(frozen=True, eq=False)
+class _Proposal:
+    """mean + root z, where z is a Student-t of d numbers, or d independent Student-t."""
+
+    mean: np.ndarray
+    root: np.ndarray
+    inverse: np.ndarray
+    independent: bool
+
+    def draws(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        d = len(self.mean)
+        df, shape = (DF_OF_EACH, (n, d)) if self.independent else (DF, (n, 1))
+        z = rng.standard_normal((n, d)) * np.sqrt(df / rng.chisquare(df, size=shape))
+        return self.mean + z @ self.root.T
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """(N,)"""
+        square = np.square((x - self.mean) @ self.inverse.T)
+        volume = np.linalg.slogdet(self.inverse)[1]
+        if self.independent:
+            return volume + _log_t(square, DF_OF_EACH, 1).sum(axis=1)
+        return volume + _log_t(square.sum(axis=1), DF, square.shape[1])
+
+
+def _log_t(square: np.ndarray, df: float, d: int) -> np.ndarray:
+    """log density of a Student-t of d numbers where they have this sum of squares."""
+    constant = gammaln(0.5 * (df + d)) - gammaln(0.5 * df) - 0.5 * d * np.log(df * np.pi)
+    return constant - 0.5 * (df + d) * np.log1p(square / df)
+
+
+@dataclass(frozen=True, eq=False)
+class _Mode:
+    """Mean (d,), covariance (d, d) and share of the draws near one mode."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    share: float
+
+    def proposals(self, width: float, share: float) -> list[tuple[_Proposal, float]]:
+        """One of each kind, `width` sds wide, with their shares of all draws.
+
+        The root is that of the correlations, so that whitened coordinates are as near as can be to the coordinates.
+        """
+        sd = np.sqrt(self.covariance.diagonal())
+        values, vectors = np.linalg.eigh(self.covariance / np.outer(sd, sd))
+        half = np.sqrt(np.maximum(values, 1e-12))
+        root = width * sd[:, None] * ((vectors * half) @ vectors.T)
+        inverse = ((vectors / half) @ vectors.T) / (width * sd)
+        return [(_Proposal(self.mean, root, inverse, kind), 0.5 * self.share * share) for kind in (False, True)]
+
+
+def _learned(modes: Sequence[_Mode], spreads: np.ndarray, x: np.ndarray, log_w: np.ndarray) -> list[_Mode]:
+    """The modes anew from weighted draws; one that got too few stays as it is."""
+    w = np.exp(log_w - log_w.max())
+    w = np.minimum(w, np.sqrt(w.size) * w.mean())
+    logs = np.array([np.log(m.share) + m.proposals(1.0, 1.0)[0][0].log_density(x) for m in modes])
+    belong = np.exp(logs - logsumexp(logs, axis=0)) * (w / w.sum())
+    found = []
+    for mode, spread, own in zip(modes, spreads, belong):
+        share = float(own.sum())
+        if share > 0.0 and share**2 / np.square(own).sum() > LEARNABLE * len(mode.mean):
+            mean = (own @ x) / share
+            shift = x - mean
+            learned = (own[:, None] * shift).T @ shift / share
+            if np.isfinite(learned).all():
+                mode = _Mode(mean, _regular(learned, spread), share)
+        found.append(_Mode(mode.mean, mode.covariance, max(share, LEAST_SHARE / len(modes))))
+    total = sum(mode.share for mode in found)
+    return [_Mode(mode.mean, mode.covariance, mode.share / total) for mode in found]
+
+
+def _rounded(shares: Sequence[float], n: int) -> list[int]:
+    """n split by shares that sum to 1."""
+    ends = np.round(n * np.cumsum(shares)).astype(int)
+    return [int(count) for count in np.diff(ends, prepend=0)]
+
+
+def _log_sum(x: np.ndarray, proposals: Sequence[_Proposal], counts: Sequence[int]) -> np.ndarray:
+    """log Σ_k n_k q_k(x), (N,)."""
+    parts = [np.log(count) + p.log_density(x) for p, count in zip(proposals, counts) if count]
+    return np.asarray(logsumexp(np.array(parts), axis=0))
 
 
 def _regular(spread: np.ndarray, reference: np.ndarray) -> np.ndarray:
@@ -123,23 +211,3 @@ def _relative(spread: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, np
     half = np.linalg.solve(lower, np.linalg.solve(lower, spread).T)
     values, vectors = np.linalg.eigh(0.5 * (half + half.T))
     return values, lower @ vectors
-
-
-def _draws(mean: np.ndarray, covariance: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    scale = np.sqrt(DF / rng.chisquare(DF, size=n))
-    return mean + scale[:, None] * (rng.standard_normal((n, len(mean))) @ np.linalg.cholesky(covariance).T)
-
-
-def _log_mixture(
-    x: np.ndarray, proposals: Sequence[tuple[np.ndarray, np.ndarray]], counts: Sequence[int]
-) -> np.ndarray:
-    """log Σ_k (n_k/N) t(x; mean_k, covariance_k)."""
-    total = sum(counts)
-    parts = []
-    for (mean, covariance), count in zip(proposals, counts):
-        d, lower = len(mean), np.linalg.cholesky(covariance)
-        z = np.linalg.solve(lower, (x - mean).T)
-        constant = gammaln(0.5 * (DF + d)) - gammaln(0.5 * DF) - 0.5 * d * np.log(DF * np.pi)
-        density = constant - np.log(np.diag(lower)).sum() - 0.5 * (DF + d) * np.log1p(np.square(z).sum(axis=0) / DF)
-        parts.append(np.log(count / total) + density)
-    return np.asarray(logsumexp(np.array(parts), axis=0))
