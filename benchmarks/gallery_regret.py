@@ -20,7 +20,7 @@ Bakshy & Frazier 2023) has BoTorch's PairwiseGP, told who beat whom; a tie tells
 Recorded, on twenty seeds: Credo's pages less random ones (paired, regret ± standard error) after 10 and 20 answers:
 two favourites −0.21 ± 0.06 and −0.20 ± 0.05, springall −0.41 ± 0.12 and −0.16 ± 0.09 (medians 0 and 0.2, 0 and 0);
 `target` 0.02 ± 0.03 and 0.01 ± 0.02, `ridge` 0.00 ± 0.04 and −0.01 ± 0.03 tell neither from the other. Less qEUBO, on
-its seven seeds of springall: 0.13 ± 0.07 and 0.07 ± 0.07 (medians all 0).
+its nine seeds of springall: 0.10 ± 0.06 and 0.05 ± 0.05 (medians all 0).
 
 What a page shows is another matter (`pages`): the best card of pages 11 to 20 has a median regret of 0.18, 0.30, 0.21
 and 0 on the four problems, where that of random pages has 0.73, 0.70, 0.84 and 0.46.
