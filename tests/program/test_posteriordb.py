@@ -92,6 +92,7 @@ def test_posteriors(name):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::credo.errors.ConvergenceWarning")
 def test_weights_do_not_certify_a_mean_with_a_heavy_tail():
     """p(K_m) falls as K_m⁻³: its mean is 2.49 (a grid), and weights with k̂ = .53 made 1.87 of it."""
     pytest.importorskip("jax")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from credo.diagnostics.psis import K_RELIABLE, psis
-from credo.errors import NumericalError
+from credo.errors import NotIdentifiedError, NumericalError
 from credo.inference.direct.adaptive import adaptive_importance
 from credo.inference.gaussian_block import GaussianBlock
 from credo.inference.hyper.density import Density
@@ -56,7 +56,10 @@ def fit_importance(collapsed: Collapsed, draws: int, rng: np.random.Generator) -
     squares = [np.square(x - weights @ x)]
     moments = theta_moments(collapsed, x, weights)
     if collapsed.has_batch and isinstance(collapsed.block, GaussianBlock):
-        mean, of_block = block_squares(collapsed, x, weights)
+        try:
+            mean, of_block = block_squares(collapsed, x, weights)
+        except (NumericalError, NotIdentifiedError):  # far out, rounding leaves the block no law
+            return None
         squares.append(of_block)
         sd = collapsed.split(np.sqrt(weights @ of_block))
         moments |= {name: (value, sd[name]) for name, value in collapsed.split(mean).items()}

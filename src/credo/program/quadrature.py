@@ -115,13 +115,22 @@ class _Laws:
             theta = self.bijection.forward(z)
             mean, sd = theta, np.zeros_like(theta)
             if self.block is not None:
-                parts = [
-                    self.block.moments(self.collapsed.coefficient_rows(part))
-                    for part in self.collapsed.in_chunks(theta)
-                ]
+                parts = [self._moments(part) for part in self.collapsed.in_chunks(theta)]
                 mean, sd = (np.concatenate([a, np.concatenate(b)], axis=1)
                             for a, b in zip((mean, sd), zip(*parts, strict=True), strict=True))  # fmt: skip
         return mean, sd
+
+    def _moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The block's; 0 and ∞ far out where rounding leaves it no law."""
+        assert self.block is not None
+        try:
+            return self.block.moments(self.collapsed.coefficient_rows(theta))
+        except (NumericalError, NotIdentifiedError):
+            if len(theta) == 1:
+                return np.zeros((1, self.block.size)), np.full((1, self.block.size), np.inf)
+            halves = [self._moments(part) for part in np.array_split(theta, 2)]
+            means, sds = (np.concatenate(each) for each in zip(*halves, strict=True))
+            return means, sds
 
     def without_variance(self, moments: Moments, endless: np.ndarray) -> Moments:
         """The moments, with infinite sds of what has no second moment."""
