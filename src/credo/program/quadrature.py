@@ -121,11 +121,11 @@ class _Laws:
         return mean, sd
 
     def _moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The block's; 0 and ∞ far out where rounding leaves it no law."""
+        """The block's; 0 and ∞ far out where rounding makes it singular (a scale of 0 is an error: θ is improper)."""
         assert self.block is not None
         try:
             return self.block.moments(self.collapsed.coefficient_rows(theta))
-        except (NumericalError, NotIdentifiedError):
+        except NotIdentifiedError:
             if len(theta) == 1:
                 return np.zeros((1, self.block.size)), np.full((1, self.block.size), np.inf)
             halves = [self._moments(part) for part in np.array_split(theta, 2)]
