@@ -19,7 +19,7 @@ from credo.inference.transforms import unconstrained
 from credo.program.collapsed import Collapsed
 from credo.program.fitting import Found
 from credo.program.modes import find_modes, require_an_end
-from credo.program.quadrature import completed, conditional_moments, density_rows, theta_moments
+from credo.program.quadrature import block_laws, completed, conditional_moments, density_rows, theta_moments
 
 __all__ = ["are_settled", "fit_importance"]
 
@@ -80,8 +80,7 @@ def block_squares(collapsed: Collapsed, x: np.ndarray, weights: np.ndarray) -> t
     weighted means are their variances."""
     block = collapsed.block
     assert isinstance(block, GaussianBlock)
-    parts = [block.moments(collapsed.coefficient_rows(part)) for part in collapsed.in_chunks(x)]
-    means, sds = (np.concatenate(each) for each in zip(*parts, strict=True))
+    means, sds = block_laws(collapsed, block, x)
     mean = weights @ means
     with np.errstate(over="ignore", invalid="ignore"):
         return mean, np.square(sds) + np.square(means - mean)

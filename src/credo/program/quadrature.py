@@ -25,7 +25,7 @@ from credo.program.collapsed import Collapsed, leaf_draws, leaf_moments, ordered
 from credo.program.fitting import Found, in_chains
 from credo.program.modes import Modes, find_modes, require_an_end
 
-__all__ = ["completed", "conditional_moments", "density_rows", "fit_quadrature", "theta_moments"]
+__all__ = ["block_laws", "completed", "conditional_moments", "density_rows", "fit_quadrature", "theta_moments"]
 
 # Seconds that draws of the block may take, and the fewest values of θ they are made at: so many, and more for each
 # hyperparameter.
@@ -115,16 +115,14 @@ class _Laws:
             theta = self.bijection.forward(z)
             mean, sd = theta, np.zeros_like(theta)
             if self.block is not None:
-                parts = [self._moments(part) for part in self.collapsed.in_chunks(theta)]
-                mean, sd = (np.concatenate([a, np.concatenate(b)], axis=1)
-                            for a, b in zip((mean, sd), zip(*parts, strict=True), strict=True))  # fmt: skip
+                mean, sd = (np.concatenate(both, axis=1) for both in zip((mean, sd), self._moments(theta), strict=True))
         return mean, sd
 
     def _moments(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The block's; 0 and ∞ far out where rounding makes it singular (a scale of 0 is an error: θ is improper)."""
         assert self.block is not None
         try:
-            return self.block.moments(self.collapsed.coefficient_rows(theta))
+            return block_laws(self.collapsed, self.block, theta)
         except NotIdentifiedError:
             if len(theta) == 1:
                 return np.zeros((1, self.block.size)), np.full((1, self.block.size), np.inf)
@@ -266,6 +264,13 @@ def theta_moments(collapsed: Collapsed, theta: np.ndarray, weights: np.ndarray) 
     return {name: _mixture(weights, x, np.zeros_like(x)) for name, x in named(collapsed, theta).items()}
 
 
+def block_laws(collapsed: Collapsed, block: GaussianBlock, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and sds (B, m) of the block's entries given each θ (B, d)."""
+    parts = [block.moments(collapsed.coefficient_rows(part)) for part in collapsed.in_chunks(theta)]
+    means, sds = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return means, sds
+
+
 def conditional_moments(collapsed: Collapsed, theta: np.ndarray, weights: np.ndarray) -> Moments:
     """Means and sds of leaves, and of a block of which many laws are found at once, by the laws of total mean and
     variance over weighted points of θ."""
@@ -273,8 +278,7 @@ def conditional_moments(collapsed: Collapsed, theta: np.ndarray, weights: np.nda
     if not isinstance(collapsed.block, GaussianBlock) or not collapsed.has_batch:
         return moments
     block = collapsed.block
-    every = [block.moments(collapsed.coefficient_rows(part)) for part in collapsed.in_chunks(theta)]
-    mean, sd = _mixture(weights, *(np.concatenate(each) for each in zip(*every, strict=True)))
+    mean, sd = _mixture(weights, *block_laws(collapsed, block, theta))
     split = collapsed.split(sd)
     return moments | {name: (value, split[name]) for name, value in collapsed.split(mean).items()}
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.optimize
@@ -154,8 +155,9 @@ class Quadratic:
         return kernel.with_theta(found.x)
 
 
-def _values(belief: Belief) -> LogLinear:
-    return belief.noise.values if isinstance(belief.noise, WithSlopes) else belief.noise  # type: ignore
+def _values(belief: Belief) -> Any:
+    """The noise of the values, whether slopes are observed beside them or not."""
+    return belief.noise.values if isinstance(belief.noise, WithSlopes) else belief.noise
 
 
 def _at(belief: Belief, kernel: Kernel, quadratic: Quadratic) -> Belief:
