@@ -11,10 +11,12 @@ from credo.blocks.source import Source
 from credo.errors import DataError, ParameterError
 from credo.numerics.readable import count
 
-__all__ = ["checked_rows", "checked_weights", "column_names", "note_columns", "require_range", "validated"]
+__all__ = ["CONSTANT", "checked_rows", "checked_weights", "column_names", "note_columns", "require_range", "validated"]
 
 # Sums of squares of larger values overflow.
 LARGEST = 1e149
+# A column's sd, relative to its mean, up to which it is constant but for rounding.
+CONSTANT = 8.0 * float(np.finfo(float).eps)
 
 
 def checked_rows(model: Any, X: Any, **how: Any) -> np.ndarray:

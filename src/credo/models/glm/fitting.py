@@ -17,6 +17,7 @@ from credo.errors import ConvergenceWarning, NotIdentifiedError, ParameterError,
 from credo.inference.exact.spectrum import Whitening
 from credo.inference.result import Result
 from credo.inference.weighted import WeightedDraws
+from credo.models.columns import CONSTANT
 from credo.models.evidence import Outcomes
 from credo.models.glm.equations import Design
 from credo.models.glm.gibbs import accepts_polya_gamma, counts_rows
@@ -119,7 +120,7 @@ def _design(
     """Columns are centred when a level can take up what the centre adds: an intercept, or the cut-points."""
     mean, variance = overview.moments.mean, overview.moments.variance()
     # A column that is constant up to the rounding of its mean has no scale of its own.
-    variance = np.where(variance > np.square(8.0 * np.finfo(float).eps * mean), variance, 0.0)
+    variance = np.where(variance > np.square(CONSTANT * mean), variance, 0.0)
     levels = bool(specification.fit_intercept) or "cutpoint_1" in likelihood.auxiliary
     centre = mean if levels else np.zeros_like(mean)
     scale = np.sqrt(variance if levels else variance + np.square(mean))

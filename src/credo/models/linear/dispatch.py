@@ -29,6 +29,7 @@ from credo.inference.exact.sparse import SparseRows
 from credo.inference.exact.spectrum import Whitening
 from credo.inference.exact.statistics import RegressionStatistics, as_factor_of_rows
 from credo.inference.result import Result
+from credo.models.columns import CONSTANT
 from credo.models.linear.ard import find_relevance
 from credo.models.linear.box import mass_outside, sample_in_box
 from credo.models.linear.by_glm import fit_by_glm
@@ -50,8 +51,6 @@ __all__ = ["LinearFit", "fit_rows", "fit_statistics"]
 
 # Posterior mass beyond the bounds of a Uniform prior that is not worth sampling for: below rounding of any figure.
 NEGLIGIBLE = 1e-12
-# A column's sd, relative to its mean, up to which it is constant but for rounding.
-CONSTANT = 8.0 * float(np.finfo(float).eps)
 
 
 def fit_statistics(

@@ -31,6 +31,7 @@ from credo.inference.exact.scale_priors import flat_with_scale_prior, learned_wi
 from credo.inference.exact.sparse import SparseRows
 from credo.inference.exact.spectrum import Whitening, centred_rows, plain_rows
 from credo.inference.exact.statistics import RegressionStatistics
+from credo.models.columns import CONSTANT
 from credo.models.linear.specification import OWNER, LinearSpecification
 from credo.models.priors import CoefficientPrior, resolve_prior
 from credo.models.scale_mixtures import ScaleMixture
@@ -137,7 +138,7 @@ def column_scale(statistics: RegressionStatistics | SparseRows, fit_intercept: b
     square = statistics.spread[:p] / statistics.weight
     mean = statistics.mean[:p]
     # A column that is constant up to the rounding of its mean has no scale of its own.
-    square = np.where(square > np.square(8.0 * np.finfo(float).eps * mean), square, 0.0)
+    square = np.where(square > np.square(CONSTANT * mean), square, 0.0)
     return np.sqrt(square if fit_intercept else square + np.square(mean))
 
 

@@ -20,6 +20,7 @@ from credo.inference.draws import Draws
 from credo.inference.gaussian_conditional import WeightedRows
 from credo.inference.gibbs_chains import CHAINS, run_chains
 from credo.inference.slice_update import slice_update
+from credo.models.columns import CONSTANT
 from credo.models.linear.gibbs import by_chain, split_targets
 from credo.models.scale_mixtures import ScaleMixture
 
@@ -103,9 +104,7 @@ def sample_heteroscedastic(
     """
     n, p = X.shape
     middle, deviation = X.mean(axis=0), X.std(axis=0)
-    deviation = np.where(
-        deviation > 8.0 * np.finfo(float).eps * np.abs(middle), deviation, np.inf
-    )  # constant: no effect
+    deviation = np.where(deviation > CONSTANT * np.abs(middle), deviation, np.inf)  # constant: no effect
     Z = np.column_stack([np.ones(n), (X - middle) / deviation])
     # A prior relative to the noise at the mean row says of γ₀ what P more rows there would.
     extra = np.eye(1, p + 1).repeat(p if mixture.relative else 0, axis=0)
