@@ -49,7 +49,8 @@ class Watched:
         context.on("request", lambda request: self._request(request.url, address))
 
     def _console(self, message: Any) -> None:
-        unreachable = "ERR_CONNECTION" in message.text or "ERR_EMPTY_RESPONSE" in message.text
+        # Refused, reset, empty, or cut short in the middle: all that a killed server may look like.
+        unreachable = "Failed to load resource: net::ERR_" in message.text
         # Reading pixels back is slow, it is said; tests do that, not the page.
         slow = "GPU stall due to ReadPixels" in message.text or "willReadFrequently" in message.text
         expected = (self.away and unreachable) or slow

@@ -23,19 +23,15 @@ let draft = null;
 let picked = 0; // how many cards have been put in order by number keys
 let focus = null; // the card in focus
 let busy = false;
-let dealt = 0; // when the round appeared
 let asked = new AbortController();
 let believed = null; // the state whose beliefs were asked for
-
-// The second click of a double one is no answer to the next round.
-const SETTLED = 500;
 
 // -- what is drawn ------------------------------------------------------------------------------------------------
 
 const parts = {
   cards: table($("cards"), {
     choose: (id) => answer(chosen(draft, id), id),
-    point: (id) => single() && performance.now() - dealt > SETTLED && answer(chosen(draft, id), id),
+    point: (id, { detail }) => single() && detail < 2 && answer(chosen(draft, id), id), // the second click of a double one is none
     shift: (id, step) => redraft(shift(draft, id, step), id),
     rate: (id, value) => redraft(rate(draft, id, value)),
     favourite: (id) => change("favourite", { card: id, favourite: !card(id).favourite }),
@@ -70,7 +66,6 @@ function received(next, { keep = false } = {}) {
     const at = draft ? Math.max(0, visible(draft).indexOf(focus)) : 0;
     draft = begin(mode, ids);
     picked = 0;
-    dealt = performance.now();
     focus = visible(draft)[Math.min(at, visible(draft).length - 1)];
   }
   drawn();

@@ -50,7 +50,7 @@ function build(card, space, act) {
   const drawn = picture(card, { space });
   const { id, number } = card;
   const view = h("div", { class: "view", data: { kind: card.render?.kind ?? "table" } }, drawn.element);
-  if (POINTED.has(view.dataset.kind)) view.addEventListener("click", () => act.point(id));
+  if (POINTED.has(view.dataset.kind)) view.addEventListener("click", (event) => act.point(id, event));
   const parts = {
     rank: h("span", { class: "rank", hidden: true }),
     likes: h("div", { class: "likes", title: "How much you are expected to like it, and how unsure that is. 0 is the average of everything; at 1½ more, the better of two is told five times in six." }),
